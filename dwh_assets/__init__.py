@@ -1,0 +1,1 @@
+"""A data warehouse that loads itself, block by block, exactly once, and can prove it."""

@@ -1,0 +1,57 @@
+"""Every setting, from the environment (`DWH_*`) with defaults that fit one machine."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from dwh_assets.model.errors import ConfigError
+
+
+class Settings(BaseSettings):
+    """Settings of one warehouse. Paths are absolute once loaded."""
+
+    model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)
+
+    home: Path = Field(Path(".dwh"), description="folder with all state of an embedded warehouse: Postgres, tables, logs")
+    project: Path = Field(Path(), description="folder that holds lineage/ and sql/transforms/")
+    postgres_url: SecretStr | None = Field(None, description="control database; without it an embedded Postgres runs in home")
+    spark_remote: str | None = Field(None, description="sc://host:port of a Spark Connect server; without it one is started")
+    spark_master: str = Field("local[*]", description="master of the started server: local[N] or spark://host:port")
+    spark_memory: str = Field("4g", description="heap of the started server")
+    warehouse: str | None = Field(None, description="root of the Iceberg tables: a folder or s3://...; default home/warehouse")
+    lease_seconds: float = Field(60, gt=0, description="a worker that does not renew for this long loses its topic")
+    tick_seconds: float = Field(1, gt=0, description="pause between two ticks of the loop when nothing is due")
+    slots: int = Field(2, ge=1, le=64, description="blocks loaded side by side by one loop")
+    deadline_seconds: float = Field(30, gt=0, description="how long a lost control database or Spark is waited for")
+    block_seconds: float = Field(30, gt=0, description="time that a block should take while its topic is behind")
+    log_format: Literal["text", "json"] = Field("text", description="form of the log lines in home/logs")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")
+
+    @property
+    def warehouse_root(self) -> str:
+        return self.warehouse or str(self.home / "warehouse")
+
+    @property
+    def lineage_folder(self) -> Path:
+        return self.project / "lineage"
+
+    @property
+    def transforms_folder(self) -> Path:
+        return self.project / "sql" / "transforms"
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Settings from the environment; a value that does not fit is an error that names its variable."""
+    try:
+        loaded = Settings(**overrides)  # type: ignore[arg-type]
+    except ValidationError as error:
+        lines = [f"DWH_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
+        raise ConfigError("settings refused:\n" + "\n".join(lines)) from None
+    return loaded.model_copy(
+        update={"home": Path(os.path.abspath(loaded.home)), "project": Path(os.path.abspath(loaded.project))}
+    )

@@ -1,0 +1,1 @@
+"""A small retail warehouse: its sources, its generator, and the Python transforms its Lineage names."""

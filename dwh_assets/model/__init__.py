@@ -1,0 +1,1 @@
+"""Pure rules: positions, topics, blocks, durations, windows, verdicts, the Lineage graph, errors. Standard library only."""

@@ -1,0 +1,112 @@
+"""Every error the product raises.
+
+    DwhError
+    ├── Transient                 trying again may help; the engine does
+    │   ├── ControlStoreDown
+    │   ├── SparkDown
+    │   ├── PointerTaken          another writer published to the same table meanwhile
+    │   └── StagedAgain           the head moved under a replacing write
+    ├── Refused                   this attempt must end; another one goes on, nothing to repair
+    │   ├── LeaseLost
+    │   ├── NotDue
+    │   └── InputsChanged
+    └── Terminal                  a person must act
+        ├── ConfigError
+        │   └── LineageError
+        ├── UnknownTopic
+        ├── BadPosition
+        ├── SchemaDrift
+        ├── SqlRefused
+        ├── CheckFailed
+        ├── DamagedData
+        ├── DiskFull
+        ├── SourceError
+        ├── ActRefused
+        └── AlreadyRunning
+
+A message says what happened, to which topic and block, in what state the data is, what happens next and what to do. It holds
+no secret and no value of a row.
+"""
+
+from __future__ import annotations
+
+
+class DwhError(Exception):
+    """An error of this product; `str()` of it is written for the person who reads it."""
+
+    exit_code = 1
+
+
+class Transient(DwhError):
+    exit_code = 3
+
+
+class ControlStoreDown(Transient): ...
+
+
+class SparkDown(Transient): ...
+
+
+class PointerTaken(Transient): ...
+
+
+class StagedAgain(Transient): ...
+
+
+class Refused(DwhError):
+    exit_code = 4
+
+
+class LeaseLost(Refused): ...
+
+
+class NotDue(Refused): ...
+
+
+class InputsChanged(Refused): ...
+
+
+class Terminal(DwhError):
+    exit_code = 2
+
+
+class ConfigError(Terminal): ...
+
+
+class LineageError(ConfigError):
+    """All problems of a set of Lineage files at once, each with its file and line."""
+
+    def __init__(self, problems: list[str]) -> None:
+        self.problems = problems
+        count = f"{len(problems)} problem{'s' if len(problems) != 1 else ''}"
+        super().__init__(f"the Lineage was refused as a whole, {count}; what was active stays active:\n" + "\n".join(problems))
+
+
+class UnknownTopic(Terminal): ...
+
+
+class BadPosition(Terminal): ...
+
+
+class SchemaDrift(Terminal): ...
+
+
+class SqlRefused(Terminal): ...
+
+
+class CheckFailed(Terminal): ...
+
+
+class DamagedData(Terminal): ...
+
+
+class DiskFull(Terminal): ...
+
+
+class SourceError(Terminal): ...
+
+
+class ActRefused(Terminal): ...
+
+
+class AlreadyRunning(Terminal): ...

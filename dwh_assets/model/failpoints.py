@@ -1,0 +1,70 @@
+"""Named points around every effect of the way of a block, where a test can kill, stop or break the process.
+
+`DWH_FAILPOINTS="stage.after=kill"` arms one; `name=action*N` fires at its N-th passage only. Actions: kill, stop,
+raise, sleep:SECONDS. `DWH_UNPROTECTED="token,position"` switches protections off: tests show that the suite then goes red. Both are for tests; nothing
+else reads them. An unknown name is an error.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections import Counter
+
+from dwh_assets.model.errors import ConfigError
+
+POINTS = (
+    "plan.before", "plan.inside", "plan.after",
+    "claim.before", "claim.inside", "claim.after",
+    "fork.before", "fork.after",
+    "stage.before", "stage.during", "stage.after",
+    "check.before", "check.after",
+    "publish.before", "publish.after",
+    "commit.before", "commit.pointers", "commit.cursor", "commit.after",
+    "fail.before", "fail.after",
+)  # fmt: skip
+PROTECTIONS = ("stored_range", "token", "position", "pointer", "generation", "lock", "snapshot", "reread")
+_passages: Counter[str] = Counter()
+
+
+class FailpointError(Exception):
+    """Raised by a failpoint whose action is `raise`."""
+
+
+def failpoint(name: str) -> None:
+    """Do what `DWH_FAILPOINTS` asks for at this point; nothing, in everyday use."""
+    armed = os.environ.get("DWH_FAILPOINTS")
+    if not armed:
+        return
+    actions = dict(entry.split("=", 1) for entry in armed.split(","))
+    if unknown := {name, *actions} - set(POINTS):
+        raise ConfigError(f"unknown failpoint {', '.join(sorted(unknown))}; known are {', '.join(POINTS)}")
+    action, _, passage = actions.get(name, "").partition("*")
+    if not action:
+        return
+    _passages[name] += 1
+    if not passage or int(passage) == _passages[name]:
+        _act(name, action)
+
+
+def _act(name: str, action: str) -> None:
+    verb, _, argument = action.partition(":")
+    if verb == "kill":
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif verb == "stop":
+        os.kill(os.getpid(), signal.SIGSTOP)
+    elif verb == "raise":
+        raise FailpointError(f"failpoint {name}")
+    elif verb == "sleep":
+        time.sleep(float(argument))
+    else:
+        raise ConfigError(f"unknown action {action!r} of failpoint {name}; known are kill, stop, raise, sleep:SECONDS")
+
+
+def protected(name: str) -> bool:
+    """False where a test has switched this protection off."""
+    off = [word for word in os.environ.get("DWH_UNPROTECTED", "").split(",") if word]
+    if unknown := {name, *off} - set(PROTECTIONS):
+        raise ConfigError(f"unknown protection {', '.join(sorted(unknown))}; known are {', '.join(PROTECTIONS)}")
+    return name not in off

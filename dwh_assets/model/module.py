@@ -1,0 +1,118 @@
+"""What one Lineage row says: how one table (or one `#tag` of it) is built, and what its sources are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Literal
+
+from dwh_assets.model.window import Window
+
+PROCESSORS = ("step", "reload", "range", "upsert", "history", "one_day_step")
+Severity = Literal["error", "warn"]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A declared check. `error` blocks the commit and parks the block, `warn` only records."""
+
+    kind: Literal["not_null", "null_ratio", "rows", "unique", "expect"]
+    name: str
+    columns: tuple[str, ...] = ()
+    minimum: float | None = None
+    maximum: float | None = None
+    min_ratio: float | None = None
+    max_ratio: float | None = None
+    predicate: str | None = None
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True)
+class Action:
+    """One entry of `before` or `after`: a temporary view, or a write that its author declares idempotent."""
+
+    sql: str
+    idempotent: bool = False
+
+
+@dataclass(frozen=True)
+class Module:
+    name: str
+    table: str
+    depends_on: tuple[str, ...]
+    tag: str | None = None
+    area: str = ""
+    description: str = ""
+    owner: str | None = None
+    comment: str = ""
+    active: bool = True
+    reads: tuple[str, ...] = ()
+    processor: str = "step"
+    transforms: tuple[str, ...] = ()
+    before: tuple[Action, ...] = ()
+    after: tuple[Action, ...] = ()
+    position: tuple[str, str] = ("pos", "id")
+    start: str = "earliest"
+    delay: timedelta = timedelta()
+    repeat: timedelta = timedelta(hours=1)
+    maxstep: int = 1_000_000
+    stretch: int = 16
+    ahead: int = 20
+    attempts: int = 3
+    backoff: timedelta = timedelta(seconds=10)
+    span: timedelta | None = None
+    time: Window | None = None
+    timezone: str = "UTC"
+    shards: tuple[str, ...] = ()
+    shard_by: str | None = None
+    key: tuple[str, ...] = ()
+    deleted: str | None = None
+    keep: timedelta | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    checks: tuple[Check, ...] = ()
+    measures: dict[str, str] = field(default_factory=dict)
+    expect: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def base(self) -> str:
+        return self.depends_on[0]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Every table the transforms may name, the base first."""
+        return tuple(dict.fromkeys((*self.depends_on, *self.reads)))
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}:{shard}" for shard in self.shards) or (self.name,)
+
+
+@dataclass(frozen=True)
+class SourceTable:
+    """A table that is not built here."""
+
+    name: str
+    kind: Literal["iceberg", "postgres"]
+    description: str = ""
+    position: tuple[str, str] = ("pos", "id")
+    delay: timedelta = timedelta()
+    idle_after: timedelta | None = None
+    relation: str | None = None  # postgres: schema.table in the source database
+    url_env: str | None = None  # postgres: the environment variable that holds its URL; none means the control database
+    horizon: Literal["transaction_start", "delay"] = "transaction_start"
+    shards: tuple[str, ...] = ()
+    shard_by: str | None = None
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class Lineage:
+    modules: tuple[Module, ...]
+    sources: tuple[SourceTable, ...]
+    places: dict[str, str] = field(default_factory=dict)  # name -> file:line, for messages
+
+    def module(self, name: str) -> Module:
+        return next(m for m in self.modules if m.name == name)
+
+
+Spec = dict[str, Any]  # a Module or SourceTable as JSON, as the control store keeps it
