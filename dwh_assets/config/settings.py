@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
@@ -52,6 +51,4 @@ def load_settings(**overrides: object) -> Settings:
     except ValidationError as error:
         lines = [f"DWH_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
         raise ConfigError("settings refused:\n" + "\n".join(lines)) from None
-    return loaded.model_copy(
-        update={"home": Path(os.path.abspath(loaded.home)), "project": Path(os.path.abspath(loaded.project))}
-    )
+    return loaded.model_copy(update={"home": loaded.home.absolute(), "project": loaded.project.absolute()})

@@ -1,8 +1,8 @@
 """Named points around every effect of the way of a block, where a test can kill, stop or break the process.
 
 `DWH_FAILPOINTS="stage.after=kill"` arms one; `name=action*N` fires at its N-th passage only. Actions: kill, stop,
-raise, sleep:SECONDS. `DWH_UNPROTECTED="token,position"` switches protections off: tests show that the suite then goes red. Both are for tests; nothing
-else reads them. An unknown name is an error.
+raise, sleep:SECONDS. `DWH_UNPROTECTED="token,position"` switches protections off: tests show that the suite then goes
+red. Both are for tests; nothing else reads them. An unknown name is an error.
 """
 
 from __future__ import annotations
