@@ -7,7 +7,7 @@ from typing import Any
 
 import psycopg
 
-from dwh_assets.config.lineage_spec import module_from_spec
+from dwh_assets.config.lineage_spec import from_spec
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
@@ -134,7 +134,7 @@ class ClaimStore:
 
     def _take(self, connection: Connection, row: Row, work: tuple[Row | None, list[Block]], code_version: str) -> Claim:
         restatement, blocks = work
-        module = module_from_spec(row["spec"])
+        module = from_spec(row["spec"])
         lease = {"topic_id": row["id"], "worker": self.worker, "lease": self.lease_seconds}
         token = connection.execute(sql("take_lease"), lease).fetchone()["token"]
         failpoint("claim.inside")

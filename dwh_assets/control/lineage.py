@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import psycopg
 
-from dwh_assets.config.lineage_spec import module_from_spec, module_to_spec, source_from_spec, source_to_spec
+from dwh_assets.config.lineage_spec import from_spec, source_from_spec, source_to_spec, to_spec
 from dwh_assets.control.acts import first_watermark
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
@@ -40,13 +40,13 @@ class LineageStore:
         self.database = database
 
     def active(self) -> Lineage:
-        modules = tuple(module_from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
+        modules = tuple(from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
         return Lineage(modules, sources)
 
     def diff(self, lineage: Lineage) -> list[Change]:
         active = self.active()
-        modules = _diff("module", _specs(active.modules, module_to_spec), _specs(lineage.modules, module_to_spec))
+        modules = _diff("module", _specs(active.modules, to_spec), _specs(lineage.modules, to_spec))
         sources = _diff("source", _specs(active.sources, source_to_spec), _specs(lineage.sources, source_to_spec))
         return [*sources, *modules]
 
@@ -66,8 +66,8 @@ class LineageStore:
         return changes
 
 
-def _specs(things: tuple[Any, ...], to_spec: Callable[[Any], Spec]) -> dict[str, Spec]:
-    return {thing.name: to_spec(thing) for thing in things}
+def _specs(things: tuple[Any, ...], spec_of: Callable[[Any], Spec]) -> dict[str, Spec]:
+    return {thing.name: spec_of(thing) for thing in things}
 
 
 def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
@@ -127,7 +127,7 @@ def _remove_module(connection: Connection, name: str, who: str) -> None:
 
 
 def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
-    spec = json.dumps(module_to_spec(module))
+    spec = json.dumps(to_spec(module))
     place = lineage.places.get(module.name, "")
     connection.execute(sql("put_target"), {"name": module.table})
     version = connection.execute(
