@@ -148,3 +148,10 @@ def _source_of(transform: str) -> bytes:
 def require_columns(output: DataFrame, columns: Sequence[str], what: str) -> None:
     if missing := [column for column in columns if column not in output.columns]:
         raise SchemaDrift(f"{what} must give the column {missing[0]}; it gives {', '.join(output.columns)}.")
+
+
+def keeps_rows(module: Module, folder: Path) -> bool:
+    """One SQL transform that gives exactly one row for each base row, with its position."""
+    if len(module.transforms) != 1 or not module.transforms[0].endswith(".sql") or module.before:
+        return False
+    return is_row_wise((folder / module.transforms[0]).read_text(), module.position, one_to_one=True)
