@@ -1,6 +1,6 @@
 -- Blocks of a topic that do not begin where the one before ends (I2). No row means that all blocks tile.
 select 'I2' as invariant, t.name as topic, x.id as block_id,
-       format('block begins at (%%s, %%s) but the one before ends at (%%s, %%s)', x.last_pos, x.last_id, x.before_pos, x.before_id) as text
+       format('block begins at (%s, %s) but the one before ends at (%s, %s)', x.last_pos, x.last_id, x.before_pos, x.before_id) as text
 from (
     select b.*, lag(next_pos) over w as before_pos, lag(next_id) over w as before_id
     from dwh.block b where status <> 'void'
