@@ -95,7 +95,12 @@ class BadPosition(Terminal): ...
 class SchemaDrift(Terminal): ...
 
 
-class SqlRefused(Terminal): ...
+class SqlRefused(Terminal):
+    """A statement that must not reach Spark; `problems` are its lines and what is wrong there."""
+
+    def __init__(self, message: str, problems: tuple[tuple[int, str], ...] = ()) -> None:
+        self.problems = problems
+        super().__init__(message)
 
 
 class CheckFailed(Terminal): ...
