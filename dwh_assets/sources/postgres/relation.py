@@ -94,8 +94,9 @@ class Relation:
         ).fetchall()
         near = difflib.get_close_matches(self.name, sorted(name for (name,) in found), n=5, cutoff=0.3)
         return SourceError(
-            f"source {self.source}: there is no relation {self.name} in its database, or the role may not see it. Nothing was read.\n"
-            f"{'Similar ones are ' + ', '.join(near) if near else 'It holds no similar one'}. Correct `relation` in the source's file."
+            f"source {self.source}: there is no relation {self.name} in its database, or the role may not see it.\n"
+            f"Nothing was read. {'Similar ones are ' + ', '.join(near) if near else 'It holds no similar one'}."
+            " Correct `relation` in the source's file."
         )
 
     def _require_columns(self, types: dict[str, str]) -> None:
@@ -108,7 +109,7 @@ class Relation:
         pos_type = types[self.position[0]]
         if not pos_type.startswith("timestamp") or not pos_type.endswith("with time zone"):
             raise BadPosition(
-                f"source {self.source}: {self.name}.{self.position[0]} is {pos_type}; a position needs timestamp with time zone.\n"
+                f"source {self.source}: {self.name}.{self.position[0]} is {pos_type}; it must have a time zone.\n"
                 f"Nothing was read. Without a time zone an hour in autumn comes twice. Change the column, or name a view that"
                 f" says which zone it means: ({self.position[0]} at time zone 'Europe/Berlin') as {self.position[0]}."
             )
@@ -146,9 +147,10 @@ class Relation:
 
     def _literal(self, columns: Columns, position: Position) -> sql.Composed:
         # A literal beyond the column's type would turn the column into numeric and lose the index.
-        type_ = sql.SQL("numeric" if columns.types[self.position[1]].startswith("numeric") else "bigint")
-        id_ = sql.Literal(str(min(position.id, max(columns.greatest_id, _INTEGERS["bigint"]))))
-        return sql.SQL("({}, {}::{})").format(sql.Literal(position.pos), id_, type_)
+        numeric = columns.types[self.position[1]].startswith("numeric")
+        id_ = position.id if numeric else min(position.id, _INTEGERS["bigint"])
+        type_ = sql.SQL("numeric" if numeric else "bigint")
+        return sql.SQL("({}, {}::{})").format(sql.Literal(position.pos), sql.Literal(str(id_)), type_)
 
     def require_positions(self, connection: Connection, columns: Columns) -> None:
         """No row without a position: it would be in no block."""
@@ -176,7 +178,7 @@ class Relation:
             return
         count = scalar(connection, sql.SQL("select count(*) from {} where {}").format(self.identifier, test))
         raise BadPosition(
-            f"source {self.source}: {count} rows of {self.name} have a {column} that is {what}, so that no block would hold them.\n"
+            f"source {self.source}: {count} rows of {self.name} have a {column} that is {what}; no block would hold them.\n"
             f"Nothing was read and no cursor moved. Correct these rows, or name a view without them as the source's `relation`."
         )
 

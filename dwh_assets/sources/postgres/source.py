@@ -13,16 +13,15 @@ from dwh_assets.model.errors import SourceError
 from dwh_assets.model.position import Bounds, Position
 from dwh_assets.sources.postgres.horizon import TransactionHorizon, clock
 from dwh_assets.sources.postgres.relation import APPLICATION, Columns, Connection, Relation, scalar
-from dwh_assets.sources.source import Cut, Fingerprint, Observation, ReadRange
+from dwh_assets.sources.source import HASH_MODULUS, Cut, Fingerprint, Observation, ReadRange
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 ROWS_A_READER = 250_000
 MOST_READERS = 8
-_HASH = (
-    "mod(mod(coalesce(sum(hash_record_extended(row({pos}, {id}), 0)), 0), 2::numeric ^ 64) + 2::numeric ^ 64, 2::numeric ^ 64)"
-)
+# The sum of signed hashes as an unsigned 64-bit value, so that it adds up over disjoint ranges.
+_HASH = "mod(mod(coalesce(sum(hash_record_extended(row({pos}, {id}), 0)), 0), {two64}) + {two64}, {two64})"
 
 
 @dataclass
@@ -101,7 +100,8 @@ class PostgresSource:
         """Whether a whole index begins with the position, so that a cut does not sort the table."""
         query = """
             select exists (
-                select from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am m on m.oid = c.relam and m.amname = 'btree'
+                select from pg_index i join pg_class c on c.oid = i.indexrelid
+                join pg_am m on m.oid = c.relam and m.amname = 'btree'
                 join pg_attribute p on p.attrelid = i.indrelid and p.attnum = i.indkey[0] and p.attname = {pos}
                 join pg_attribute q on q.attrelid = i.indrelid and q.attnum = i.indkey[1] and q.attname = {id}
                 where i.indrelid = to_regclass({relation}) and i.indisvalid and i.indpred is null)"""
@@ -145,8 +145,9 @@ class PostgresSource:
 
     def _fingerprint(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> Fingerprint:
         condition = self._relation.condition(columns, bounds.last, bounds.next, shard)
-        query = sql.SQL("select count(*), " + _HASH + " from {relation} where {condition}")
-        row = connection.execute(query.format(**self._names(), condition=condition)).fetchone()
+        query = sql.SQL(f"select count(*), {_HASH} from {{relation}} where {{condition}}")
+        two64 = sql.Literal(HASH_MODULUS)
+        row = connection.execute(query.format(**self._names(), condition=condition, two64=two64)).fetchone()
         assert row is not None  # noqa: S101
         return Fingerprint(row[0], int(row[1]))
 
