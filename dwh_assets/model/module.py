@@ -14,7 +14,12 @@ Severity = Literal["error", "warn"]
 
 @dataclass(frozen=True)
 class Check:
-    """A declared check. `error` blocks the commit and parks the block, `warn` only records."""
+    """A declared check. `error` blocks the commit and parks the block, `warn` only records.
+
+    not_null: one column. unique: its columns. null_ratio: one column, nulls / rows at most `max_ratio`. rows: rows out within
+    `minimum` and `maximum`, rows out / rows in within the ratios. expect: rows that fulfil `predicate` / rows out at least
+    `min_ratio`.
+    """
 
     kind: Literal["not_null", "null_ratio", "rows", "unique", "expect"]
     name: str

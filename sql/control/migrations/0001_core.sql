@@ -5,6 +5,7 @@ create table dwh.source (
     kind          text not null check (kind in ('iceberg', 'postgres')),
     spec          jsonb not null,
     active        boolean not null default true,
+    removed       boolean not null default false,    -- its file is gone; what was known of it stays
     idle_after    interval,
     watermark     timestamptz,                       -- no more rows with pos <= watermark are expected
     newest_pos    timestamptz,                       -- greatest pos seen, never in the future
@@ -26,6 +27,7 @@ create table dwh.module (
     target        text not null references dwh.target,
     version       integer not null,
     active        boolean not null default true,
+    removed       boolean not null default false,    -- its file is gone; its table and history stay
     area          text not null default '',
     processor     text not null,
     base          text not null,
@@ -104,8 +106,8 @@ create table dwh.block (
     planned_rows  bigint,
     base_rows     bigint,
     hash_sum      numeric(20),
-    attempts      integer not null default 0,
-    not_before    timestamptz,
+    failures      integer not null default 0,        -- attempts that ended Failed
+    crashes       integer not null default 0,        -- attempts whose worker was lost
     waived        text[] not null default '{}',      -- checks that a person released
     late_rows     bigint not null default 0,         -- base rows that appeared in its range after it was read
     planned_at    timestamptz not null default now(),

@@ -1,0 +1,99 @@
+"""Reads a folder of Lineage files, all or nothing: every problem is named with its file, line and field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from dwh_assets.config.lineage_checks import check_problems, checks_of
+from dwh_assets.config.lineage_entries import Entries, Entry, Problem, read_entries
+from dwh_assets.config.lineage_forms import ActionForm, ModuleForm, SourceForm, lineage_schema
+from dwh_assets.config.lineage_rules import lineage_problems, module_problems, source_problems
+from dwh_assets.config.lineage_sql import sql_problems
+from dwh_assets.model.errors import LineageError
+from dwh_assets.model.module import PROCESSORS, Action, Lineage, Module, SourceTable
+from dwh_assets.model.topic import TopicName
+
+__all__ = ["lineage_schema", "load_lineage"]
+_LISTS = ("depends_on", "reads", "shards", "key")
+_SAME = (
+    "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "maxstep", "stretch", "ahead",
+    "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "keep", "columns", "measures", "expect",
+)  # fmt: skip
+
+
+def load_lineage(folder: Path, transforms: Path) -> Lineage:
+    """The Lineage of these files and of the SQL they name; `LineageError` holds every problem at once."""
+    if not folder.is_dir():
+        raise LineageError([f"{folder}: no such folder; it should hold <area>/<table>.yaml and sources/*.yaml"])
+    entries = read_entries(folder)
+    lineage = _lineage(entries, transforms)
+    problems = [*entries.problems, *_problems(entries, lineage, folder, transforms)]
+    if problems:
+        raise LineageError([str(problem) for problem in sorted(set(problems))])
+    return lineage
+
+
+def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path) -> list[Problem]:
+    found: list[Problem] = []
+    for source in entries.sources:
+        found += source_problems(source)
+    for entry, module in zip(entries.modules, lineage.modules, strict=True):
+        found += [*module_problems(entry), *check_problems(entry, module)]
+        found += sql_problems(entry, module, lineage, folder, transforms)
+    return [*found, *lineage_problems(entries, lineage)]
+
+
+def _lineage(entries: Entries, transforms: Path) -> Lineage:
+    sources = tuple(_source(entry.form) for entry in entries.sources)
+    positions = {source.name: source.position for source in sources}
+    modules = tuple(_module(entry, positions, transforms) for entry in entries.modules)
+    places = {entry.form.name: entry.place for entry in entries.sources}
+    places |= {entry.form.table: entry.place for entry in entries.modules}
+    return Lineage(modules, sources, places)
+
+
+def _module(entry: Entry[ModuleForm], positions: dict[str, tuple[str, str]], transforms: Path) -> Module:
+    form, name = entry.form, TopicName.parse(entry.form.table)
+    position = form.position or positions.get(form.depends_on[0], ("pos", "id"))
+    lists: dict[str, Any] = {field: tuple(getattr(form, field) or ()) for field in _LISTS}
+    return Module(
+        name=form.table,
+        table=name.table,
+        tag=name.tag,
+        area=entry.area,
+        position=(position[0], position[1]),
+        transforms=tuple(form.transforms or _default_transforms(form, name, transforms)),
+        before=_actions(form.before),
+        after=_actions(form.after),
+        checks=checks_of(form.checks),
+        **lists,
+        **{field: getattr(form, field) for field in _SAME},
+    )
+
+
+def _default_transforms(form: ModuleForm, name: TopicName, transforms: Path) -> tuple[str, ...]:
+    path = f"{name.table.replace('.', '/')}{'_' + name.tag if name.tag else ''}.sql"
+    needless = form.processor not in PROCESSORS and not (transforms / path).exists()
+    return () if needless else (path,)  # a processor of one's own may do without
+
+
+def _actions(forms: list[ActionForm]) -> tuple[Action, ...]:
+    return tuple(Action(form.sql, form.idempotent) for form in forms)
+
+
+def _source(form: SourceForm) -> SourceTable:
+    return SourceTable(
+        name=form.name,
+        kind=form.kind,
+        description=form.description,
+        position=(form.position[0], form.position[1]),
+        delay=form.delay,
+        idle_after=form.idle_after,
+        relation=form.relation or (form.name if form.kind == "postgres" else None),
+        url_env=form.url_env,
+        horizon=form.horizon,
+        shards=tuple(form.shards or ()),
+        shard_by=form.shard_by,
+        active=form.active,
+    )

@@ -1,0 +1,187 @@
+"""The forms of Lineage files: which fields a module and a source have, and what each may hold."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+
+from dwh_assets.config.lineage_fields import (
+    Column,
+    Count,
+    DailyWindow,
+    Distinct,
+    Duration,
+    Flag,
+    ModuleName,
+    PositiveDuration,
+    Processor,
+    Relation,
+    Shard,
+    Start,
+    Table,
+    Text,
+    Timezone,
+    Transform,
+    Variable,
+)
+from dwh_assets.model.module import Severity
+
+Number = StrictInt | StrictFloat
+Ratio = Annotated[float, Field(ge=0, le=1)]
+Columns = Annotated[list[Column], Field(min_length=1), Distinct]
+
+
+class Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+
+class ColumnsForm(Form):
+    columns: Columns
+    severity: Severity = "error"
+
+
+class NullRatioForm(Form):
+    column: Column
+    max: Ratio
+    severity: Severity = "error"
+
+
+class RowsForm(Form):
+    min: Annotated[StrictInt, Field(ge=0)] | None = None
+    max: Annotated[StrictInt, Field(ge=0)] | None = None
+    min_ratio: Annotated[float, Field(ge=0)] | None = None
+    max_ratio: Annotated[float, Field(ge=0)] | None = None
+    severity: Severity = "error"
+
+    @property
+    def given(self) -> tuple[str, ...]:
+        return tuple(name for name in ("min", "max", "min_ratio", "max_ratio") if getattr(self, name) is not None)
+
+    @model_validator(mode="after")
+    def bounds(self) -> RowsForm:
+        if not self.given:
+            raise ValueError("has no bound; give at least one of min, max, min_ratio, max_ratio")
+        for low, high in ((self.min, self.max), (self.min_ratio, self.max_ratio)):
+            if low is not None and high is not None and low > high:
+                raise ValueError(f"its least value {low} is above its greatest {high}; swap them")
+        return self
+
+
+class ExpectForm(Form):
+    name: Column
+    predicate: Text
+    min_ratio: Ratio = 1.0
+    severity: Severity = "error"
+
+
+def _as_columns(value: Any) -> Any:
+    return {"columns": value} if isinstance(value, list) else value
+
+
+ListOrColumns = Annotated[ColumnsForm, BeforeValidator(_as_columns, json_schema_input_type=list[str] | ColumnsForm)]
+
+
+class CheckForm(Form):
+    """One entry of `checks`: exactly one of its fields."""
+
+    not_null: ListOrColumns | None = None
+    null_ratio: NullRatioForm | None = None
+    rows: RowsForm | None = None
+    unique: ListOrColumns | None = None
+    expect: ExpectForm | None = None
+
+    @model_validator(mode="after")
+    def exactly_one(self) -> CheckForm:
+        if len(self.model_fields_set) != 1 or getattr(self, next(iter(self.model_fields_set))) is None:
+            raise ValueError("each entry holds exactly one check; allowed are " + ", ".join(type(self).model_fields))
+        return self
+
+
+class ActionForm(Form):
+    sql: Text
+    idempotent: Flag = False
+
+
+def _as_action(value: Any) -> Any:
+    return {"sql": value} if isinstance(value, str) else value
+
+
+ActionEntry = Annotated[ActionForm, BeforeValidator(_as_action, json_schema_input_type=str | ActionForm)]
+
+
+class ModuleForm(Form):
+    """One module: how one table (or one #tag of it) is built."""
+
+    table: ModuleName = Field(description="db.table, or db.table#tag for one of several pipelines into it")
+    description: Text = Field("", description="what one row means for the business")
+    owner: Text | None = Field(None, description="who answers for the table")
+    comment: Text = Field("", description="a note for the people who maintain this file")
+    active: Flag = Field(True, description="false: its topics do not run")
+    depends_on: Annotated[list[Table], Field(min_length=1), Distinct] = Field(
+        description="tables waited for; the first is the base table"
+    )
+    reads: Annotated[list[Table], Distinct] = Field([], description="tables read without waiting for them")
+    processor: Processor = Field("step", description="step, reload, range, upsert, history, one_day_step or package.module:Class")
+    transforms: Annotated[list[Transform], Field(min_length=1), Distinct] | None = Field(
+        None, description="put together by UNION ALL BY NAME; default db/table.sql or db/table_tag.sql below sql/transforms"
+    )
+    before: list[ActionEntry] = Field([], description="temporary views made before the transforms of each block")
+    after: list[ActionEntry] = Field([], description="temporary views or idempotent writes after the transforms of each block")
+    position: Annotated[list[Column], Field(min_length=2, max_length=2), Distinct] | None = Field(
+        None, description="the base table's position columns; default [pos, id], or those of the source"
+    )
+    start: Start = Field("earliest", description="earliest, now or a timestamp with its zone; a date alone means midnight UTC")
+    delay: Duration = Field(timedelta(), description="how long the newest rows wait")
+    repeat: Duration = Field(timedelta(hours=1), description="least time between two runs")
+    maxstep: Count = Field(1_000_000, description="rows of a block")
+    stretch: Count = Field(16, description="how many times larger a block may be while the topic is behind")
+    ahead: Count = Field(20, description="blocks planned ahead of the cursor")
+    attempts: Count = Field(3, description="attempts at a block before it is parked")
+    backoff: Duration = Field(timedelta(seconds=10), description="pause after the first failure; it doubles")
+    span: PositiveDuration | None = Field(None, description="range only: time that a block covers")
+    time: DailyWindow | None = Field(None, description="daily window HH:MM-HH:MM; it may cross midnight")
+    timezone: Timezone = Field("UTC", description="IANA zone of the window and of days")
+    shards: Annotated[list[Shard], Field(min_length=1), Distinct] | None = Field(None, description="one cursor for each")
+    shard_by: Column | None = Field(None, description="the base table's column that holds the shard")
+    key: Columns | None = Field(None, description="columns that identify a row; required for upsert and history")
+    deleted: Text | None = Field(None, description="upsert only: predicate on an output row that deletes its key")
+    keep: PositiveDuration | None = Field(None, description="rows older than this expire")
+    columns: dict[Column, Text] = Field({}, description="column -> what it means")
+    checks: list[CheckForm] = Field([], description="blocking unless their severity is warn")
+    measures: dict[Column, Text] = Field({}, description="name -> SQL aggregate, logged for each block")
+    expect: dict[Column, Text] = Field({}, description="name -> SQL row predicate, counted for each block")
+
+
+class SourceForm(Form):
+    """A table that is not built here."""
+
+    name: Table = Field(description="db.table, as modules name it")
+    kind: Literal["iceberg", "postgres"]
+    description: Text = ""
+    position: Annotated[list[Column], Field(min_length=2, max_length=2), Distinct] = Field(["pos", "id"], description="[pos, id]")
+    delay: Duration = Field(timedelta(), description="rows may become visible this long after their pos")
+    idle_after: PositiveDuration | None = Field(None, description="after this time without new rows the clock is its watermark")
+    relation: Relation | None = Field(None, description="postgres only: schema.table there; default its name")
+    url_env: Variable | None = Field(
+        None, description="postgres only: environment variable with its URL; default the control database"
+    )
+    horizon: Literal["transaction_start", "delay"] = Field("transaction_start", description="what bounds rows that commit late")
+    shards: Annotated[list[Shard], Field(min_length=1), Distinct] | None = None
+    shard_by: Column | None = None
+    active: Flag = True
+
+
+def lineage_schema() -> dict[str, Any]:
+    """JSON schema of Lineage files for editors: a module, a source, or a list of sources."""
+    module = ModuleForm.model_json_schema(ref_template="#/$defs/{model}")
+    source = SourceForm.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {**module.pop("$defs", {}), **source.pop("$defs", {}), "module": module, "source": source}
+    source_ref = {"$ref": "#/$defs/source"}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Lineage file",
+        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}],
+        "$defs": definitions,
+    }

@@ -1,0 +1,145 @@
+"""Rules between the fields of a Lineage file, and between files."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from dwh_assets.config.lineage_entries import Entries, Entry, Problem
+from dwh_assets.config.lineage_fields import nearest
+from dwh_assets.config.lineage_forms import ModuleForm, SourceForm
+from dwh_assets.model import graph
+from dwh_assets.model.module import Lineage, Module
+
+STEP_LIKE = ("step", "one_day_step", "upsert", "history", "range")
+
+
+def module_problems(entry: Entry[ModuleForm]) -> Iterator[Problem]:
+    """What does not fit together within one module."""
+    form, processor = entry.form, entry.form.processor
+    if processor == "range" and form.span is None:
+        yield entry.problem("is required for processor range; write how much time a block covers, for example 1h", "span")
+    if processor != "range" and form.span is not None:
+        yield entry.problem(f"is not used by processor {processor}; only range has it", "span")
+    if processor == "range" and form.start in ("earliest", "now"):
+        yield entry.problem("processor range needs a timestamp to start from, for example 2024-01-31T00:00:00Z", "start")
+    if processor in ("upsert", "history") and not form.key:
+        yield entry.problem(f"is required for processor {processor}; list the columns that identify a row", "key")
+    if processor != "upsert" and form.deleted is not None:
+        yield entry.problem(f"is not used by processor {processor}; only upsert has it", "deleted")
+    if processor == "reload" and "#" in form.table:
+        yield entry.problem("processor reload replaces the whole table; remove the tag", "table")
+    yield from _shards(entry)
+
+
+def source_problems(entry: Entry[SourceForm]) -> Iterator[Problem]:
+    """What does not fit together within one source."""
+    form = entry.form
+    if form.kind != "postgres":
+        for field in ("relation", "url_env", "horizon"):
+            if field in form.model_fields_set:
+                yield entry.problem(f"is not used by kind {form.kind}; only postgres has it", field)
+    elif form.horizon == "delay" and not form.delay:
+        # R7: where the application sets pos, a row may commit late with a lower pos, and would be lost for ever.
+        yield entry.problem("horizon delay needs a delay above 0, the longest that a row may commit after its pos", "delay")
+    yield from _shards(entry)
+
+
+def _shards(entry: Entry[ModuleForm] | Entry[SourceForm]) -> Iterator[Problem]:
+    if entry.form.shards and not entry.form.shard_by:
+        yield entry.problem("needs shard_by, the column that holds the shard", "shards")
+    if entry.form.shard_by and not entry.form.shards:
+        yield entry.problem("needs shards, the list of its values", "shard_by")
+
+
+def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
+    """What does not fit together between files."""
+    places = _Places(entries)
+    yield from _names(entries)
+    yield from _missing(lineage, places, entries.unread)
+    for cycle in graph.cycles(lineage):
+        yield places.problem(
+            cycle[0], f"closes a cycle: {' -> '.join(cycle)}; use reads for what need not be waited for", cycle[1]
+        )
+    for module in lineage.modules:
+        yield from _reload_alone(module, lineage, places)
+        yield from _base(module, lineage, places)
+        yield from _shards_of_dependencies(module, lineage, places)
+
+
+class _Places:
+    """The entry of each module, by name and by table."""
+
+    def __init__(self, entries: Entries) -> None:
+        self.modules = {entry.form.table: entry for entry in entries.modules}
+        self.tables = {entry.form.table.partition("#")[0]: entry for entry in entries.modules}
+        self._all = entries.modules
+
+    def problem(self, name: str, text: str, dependency: str, field: str = "depends_on") -> Problem:
+        """A problem of a module or table with one of its dependencies, at that dependency's line."""
+        mine = [entry for entry in self._all if name in (entry.form.table, entry.form.table.partition("#")[0])]
+        entry = next((e for e in mine if dependency in getattr(e.form, field)), mine[0])
+        listed: list[str] = getattr(entry.form, field)
+        return entry.problem(text, field, listed.index(dependency)) if dependency in listed else entry.problem(text, field)
+
+
+def _names(entries: Entries) -> Iterator[Problem]:
+    files: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries.modules:
+        files[entry.form.table].append(entry)
+    for name, (first, *others) in files.items():
+        for other in others:
+            yield other.problem(f"{name} is also built by {first.place}; give each its own #tag", "table")
+    sources: dict[str, Entry] = {}
+    for entry in entries.sources:
+        if entry.form.name in sources:
+            yield entry.problem(f"{entry.form.name} is also declared by {sources[entry.form.name].place}; keep one", "name")
+        sources.setdefault(entry.form.name, entry)
+    for module in entries.modules:
+        if source := sources.get(module.form.table.partition("#")[0]):
+            yield module.problem(f"is also a source in {source.place}; a table is either built here or a source", "table")
+
+
+def _missing(lineage: Lineage, places: _Places, unread: frozenset[str]) -> Iterator[Problem]:
+    known = {m.table for m in lineage.modules} | {s.name for s in lineage.sources}
+    for gap in graph.missing(lineage):
+        if gap.table not in unread:
+            hint = f" (did you mean {' or '.join(gap.near)}?)" if gap.near else nearest(gap.table, known)
+            text = f"{gap.table} is neither built here nor a source{hint}; add its file, or declare it in lineage/sources"
+            yield places.problem(gap.module, text, gap.table, gap.field)
+
+
+def _reload_alone(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+    if module.processor != "reload":
+        return
+    for other in lineage.modules:
+        if other.table == module.table and other.name != module.name:
+            text = f"is also written by {places.modules[other.name].place}; processor reload must be the only writer of its table"
+            yield places.modules[module.name].problem(text, "table")
+
+
+def _base(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+    entry = places.modules[module.name]
+    builders = [m for m in lineage.modules if m.table == module.base and m.processor == "reload"]
+    if builders and module.processor in STEP_LIKE:
+        text = (
+            f"{module.base} is rebuilt as a whole by reload, so it has no blocks; it cannot be the base of a {module.processor}"
+        )
+        yield entry.problem(f"{text}; put another table first, or use reload", "depends_on", 0)
+    source = next((s for s in lineage.sources if s.name == module.base), None)
+    if source and source.position != module.position:
+        # The source's watermark is observed on its own position columns; it says nothing about others.
+        text = (
+            f"differs from the position [{', '.join(source.position)}] of the base {source.name}; leave it out to take that one"
+        )
+        yield entry.problem(text, "position")
+
+
+def _shards_of_dependencies(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+    """S24: a shard waits for the same shard of a sharded dependency, for ever if there is none."""
+    for table in module.depends_on:
+        shards = {shard for m in lineage.modules if m.table == table for shard in m.shards}
+        shards |= {shard for s in lineage.sources if s.name == table for shard in s.shards}
+        if shards and (absent := [shard for shard in module.shards if shard not in shards]):
+            text = f"{table} has no shard {', '.join(absent)}; its shards are {', '.join(sorted(shards))}"
+            yield places.problem(module.name, text, table)

@@ -1,0 +1,149 @@
+"""Acts by hand. Each is one transaction, raises the token, and is logged in it with its reason before it takes effect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+from dwh_assets.control.claims import block_of, lock_topic, restated_blocks
+from dwh_assets.control.database import Database
+from dwh_assets.control.events import log_event
+from dwh_assets.control.statements import sql
+from dwh_assets.control.topics import initialise
+from dwh_assets.model.block import Block
+from dwh_assets.model.errors import ActRefused
+from dwh_assets.model.position import EARLIEST, MICROSECOND, Position, watermark_of
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Act:
+    """An act that has begun: the locked topic, in the transaction that will carry it out."""
+
+    connection: Connection
+    topic: Row
+
+    def unfinished(self) -> Block | None:
+        row = self.connection.execute(sql("first_unfinished_block"), {"topic_id": self.topic["id"]}).fetchone()
+        return None if row is None else block_of(row)
+
+    def begun(self, what: str) -> Block:
+        block = self.unfinished()
+        if block is None or block.status == "planned":
+            raise ActRefused(f"topic {self.topic['name']} has no block that was begun, so there is nothing to {what}.")
+        return block
+
+
+class ActStore:
+    def __init__(self, database: Database, who: str) -> None:
+        self.database = database
+        self.who = who
+
+    @contextmanager
+    def _act(self, topic: str, code: str, reason: str) -> Iterator[Act]:
+        if not reason.strip():
+            raise ActRefused(f"{code.lower()} {topic}: say why with --reason; it is kept in the event log.")
+        with self.database.transaction() as connection:
+            row = lock_topic(connection, topic)
+            log_event(connection, code, reason, who=self.who, kind="act", topic=topic)
+            connection.execute(sql("raise_token"), {"topic_id": row["id"]})
+            yield Act(connection, row)
+
+    def unlock(self, topic: str, reason: str) -> str | None:
+        """Take the lease away from its holder; returns who held it."""
+        with self._act(topic, "UNLOCK", reason) as act:
+            self._abort_running(act, "unlocked by hand")
+            return act.topic["lease_worker"]
+
+    def retry(self, topic: str, reason: str) -> Block:
+        """Same range again, at once, with its attempts counted from zero."""
+        with self._act(topic, "RETRY", reason) as act:
+            block = act.begun("retry")
+            self._reopen(act, block, None)
+            return block
+
+    def release(self, topic: str, check: str, reason: str) -> Block:
+        """Stage again with the named check waived for this block."""
+        with self._act(topic, "RELEASE", reason) as act:
+            block = act.begun("release")
+            self._reopen(act, block, check)
+            return block
+
+    def skip(self, topic: str, reason: str) -> Block:
+        """Leave the begun range out and go on behind it."""
+        with self._act(topic, "SKIP", reason) as act:
+            block = act.begun("skip")
+            self._abort_running(act, "skipped by hand")
+            act.connection.execute(sql("skip_block"), {"block_id": block.id})
+            watermark = watermark_of(block.bounds.next, block.upto, block.takes_all)
+            self._move(act, block.bounds.next, watermark)
+            return block
+
+    def reset_forward(self, topic: str, to: Position, reason: str) -> None:
+        """Move the cursor forward; what lies between is recorded as a skipped block. A new topic gets its first cursor."""
+        with self._act(topic, "RESET", reason) as act:
+            if act.topic["last_pos"] is None:
+                initialise(act.connection, act.topic["id"], to, first_watermark(to))
+                return
+            cursor = Position(act.topic["last_pos"], int(act.topic["last_id"]))
+            if to <= cursor:
+                raise ActRefused(f"topic {topic}: {to} is not beyond its cursor {cursor}.")
+            self._abort_running(act, "reset by hand")
+            act.connection.execute(sql("void_unfinished_blocks"), {"topic_id": act.topic["id"]})
+            skipped = {
+                "topic_id": act.topic["id"],
+                "last_pos": cursor.pos,
+                "last_id": cursor.id,
+                "next_pos": to.pos,
+                "next_id": to.id,
+            }
+            act.connection.execute(sql("insert_skipped_block"), skipped)
+            self._move(act, to, watermark_of(to, to.pos, takes_all=False))
+
+    def ask_restatement(self, topic: str, first: int, last: int, kind: str, reason: str) -> int:
+        """Store the wish to restate or roll back blocks; the next claim of the topic carries it out, whatever dies meanwhile."""
+        with self._act(topic, kind.upper(), f"blocks {first} to {last}: {reason}") as act:
+            if act.topic["lease_worker"] is not None:
+                self._abort_running(act, f"{kind} asked for by hand")
+            found = restated_blocks(act.connection, {"topic_id": act.topic["id"], "first_seq": first, "last_seq": last})
+            if not found:
+                raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
+            row = act.connection.execute(
+                sql("insert_restatement"),
+                {
+                    "topic_id": act.topic["id"],
+                    "kind": kind,
+                    "first": found[0].seq,
+                    "last": found[-1].seq,
+                    "reason": reason,
+                    "who": self.who,
+                },
+            ).fetchone()
+            if row is None:
+                raise ActRefused(f"topic {topic} is being restated already; wait for it or look at `dwh blocks {topic}`.")
+            return row["id"]
+
+    def _abort_running(self, act: Act, reason: str) -> None:
+        act.connection.execute(sql("abort_running_execution"), {"topic_id": act.topic["id"], "reason": reason})
+        act.connection.execute(sql("release_topic"), {"topic_id": act.topic["id"]})
+
+    def _reopen(self, act: Act, block: Block, waive: str | None) -> None:
+        self._abort_running(act, "repeated by hand")
+        act.connection.execute(sql("reopen_block"), {"block_id": block.id, "waive": waive})
+
+    def _move(self, act: Act, to: Position, watermark: Any) -> None:
+        act.connection.execute(
+            sql("set_cursor_forward"),
+            {"topic_id": act.topic["id"], "pos": to.pos, "id": to.id, "watermark": watermark},
+        )
+
+
+def first_watermark(start: Position) -> Any:
+    """A topic that starts at a position will bring no rows from before it."""
+    return EARLIEST.pos if start == EARLIEST else start.pos - MICROSECOND

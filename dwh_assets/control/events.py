@@ -1,0 +1,35 @@
+"""The event log: what happened, to what, by whom."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+
+from dwh_assets.control.statements import sql
+
+
+def log_event(
+    connection: psycopg.Connection[Any],
+    code: str,
+    text: str,
+    *,
+    who: str,
+    kind: str = "process",
+    topic: str | None = None,
+    block_id: int | None = None,
+    execution_id: int | None = None,
+) -> None:
+    """Write one event in the caller's transaction, so that it is there exactly if its effect is."""
+    connection.execute(
+        sql("insert_event"),
+        {
+            "kind": kind,
+            "code": code,
+            "topic": topic,
+            "block_id": block_id,
+            "execution_id": execution_id,
+            "who": who,
+            "text": text,
+        },
+    )

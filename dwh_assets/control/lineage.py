@@ -1,0 +1,187 @@
+"""The Lineage in force: applied as a whole, versioned, with who and when."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import psycopg
+
+from dwh_assets.config.lineage_spec import module_from_spec, module_to_spec, source_from_spec, source_to_spec
+from dwh_assets.control.acts import first_watermark
+from dwh_assets.control.database import Database
+from dwh_assets.control.events import log_event
+from dwh_assets.control.statements import sql
+from dwh_assets.control.topics import initialise
+from dwh_assets.model.errors import ActRefused, LineageError
+from dwh_assets.model.module import Lineage, Module, SourceTable, Spec
+from dwh_assets.model.position import EARLIEST, Position
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+PINNED = ("depends_on", "position", "table", "shards", "shard_by")  # what an open block was cut by (S5)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an apply will do to one module or source."""
+
+    kind: Literal["add", "change", "remove"]
+    what: Literal["module", "source"]
+    name: str
+    fields: tuple[tuple[str, Any, Any], ...] = ()
+
+
+class LineageStore:
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def active(self) -> Lineage:
+        modules = tuple(module_from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
+        sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
+        return Lineage(modules, sources)
+
+    def diff(self, lineage: Lineage) -> list[Change]:
+        active = self.active()
+        modules = _diff("module", _specs(active.modules, module_to_spec), _specs(lineage.modules, module_to_spec))
+        sources = _diff("source", _specs(active.sources, source_to_spec), _specs(lineage.sources, source_to_spec))
+        return [*sources, *modules]
+
+    def history(self, name: str | None = None) -> list[Row]:
+        return self.database.fetch(sql("lineage_history"), name=name)
+
+    def apply(self, lineage: Lineage, who: str) -> list[Change]:
+        """Put a checked Lineage in force, all of it or nothing; returns what changed."""
+        with self.database.transaction() as connection:
+            connection.execute(sql("lock_lineage"))
+            changes = self.diff(lineage)
+            _refuse_while_open(connection, changes, lineage)
+            for source in lineage.sources:
+                _put_source(connection, source)
+            for change in changes:
+                _apply_change(connection, change, lineage, who)
+        return changes
+
+
+def _specs(things: tuple[Any, ...], to_spec: Callable[[Any], Spec]) -> dict[str, Spec]:
+    return {thing.name: to_spec(thing) for thing in things}
+
+
+def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
+    changes = [Change("add", what, name) for name in sorted(new.keys() - old.keys())]
+    changes += [Change("remove", what, name) for name in sorted(old.keys() - new.keys())]
+    for name in sorted(new.keys() & old.keys()):
+        fields = sorted(f for f in old[name].keys() | new[name].keys() if old[name].get(f) != new[name].get(f))
+        if fields:
+            changed = tuple((field, old[name].get(field), new[name].get(field)) for field in fields)
+            changes.append(Change("change", what, name, changed))
+    return changes
+
+
+def _refuse_while_open(connection: Connection, changes: list[Change], lineage: Lineage) -> None:
+    """An open block was cut by base, position and shards; it must be done before those may change (S5)."""
+    problems = []
+    for change in changes:
+        pinned = [field for field, old, new in change.fields if field in PINNED and not _same_base(field, old, new)]
+        if change.what != "module" or not pinned:
+            continue
+        for row in connection.execute(sql("open_blocks_of_module"), {"module": change.name}).fetchall():
+            place = lineage.places.get(change.name, change.name)
+            problems.append(
+                f"{place}: {', '.join(pinned)}: cannot change while block #{row['id']} of {row['topic']} is {row['status']}; "
+                f"let it finish, or dwh skip {row['topic']}"
+            )
+    if problems:
+        raise LineageError(problems)
+
+
+def _same_base(field: str, old: Any, new: Any) -> bool:
+    return field == "depends_on" and bool(old) and bool(new) and old[0] == new[0]
+
+
+def _put_source(connection: Connection, source: SourceTable) -> None:
+    spec = source_to_spec(source)
+    values = {"name": source.name, "kind": source.kind, "spec": json.dumps(spec), "idle_after": source.idle_after}
+    connection.execute(sql("put_source"), values | {"active": source.active})
+
+
+def _apply_change(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:
+    if change.what == "source":
+        if change.kind == "remove":
+            connection.execute(sql("deactivate_source"), {"name": change.name})
+    elif change.kind == "remove":
+        _remove_module(connection, change.name, who)
+    else:
+        _put_module(connection, lineage.module(change.name), lineage, who)
+    text = f"{change.kind} {change.what} {change.name}" + "".join(f"; {field}" for field, _, _ in change.fields)
+    log_event(connection, "LINEAGE", text, who=who, kind="act", topic=change.name)
+
+
+def _remove_module(connection: Connection, name: str, who: str) -> None:
+    connection.execute(sql("deactivate_module"), {"name": name})
+    version = {"module": name, "spec": None, "place": "", "who": who}
+    connection.execute(sql("insert_module_version"), version)
+
+
+def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
+    spec = json.dumps(module_to_spec(module))
+    place = lineage.places.get(module.name, "")
+    connection.execute(sql("put_target"), {"name": module.table})
+    version = connection.execute(
+        sql("insert_module_version"), {"module": module.name, "spec": spec, "place": place, "who": who}
+    ).fetchone()["version"]
+    connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
+    _put_dependencies(connection, module, lineage)
+    connection.execute(sql("deactivate_topics"), {"module": module.name, "names": list(module.topics)})
+    for topic in module.topics:
+        _put_topic(connection, module, topic)
+
+
+def _columns(module: Module) -> dict[str, Any]:
+    return {
+        "name": module.name,
+        "target": module.table,
+        "active": module.active,
+        "area": module.area,
+        "processor": module.processor,
+        "base": module.base,
+        "delay": module.delay,
+        "repeat": module.repeat,
+        "attempts": module.attempts,
+        "backoff": module.backoff,
+        "window_start": module.time.start if module.time else None,
+        "window_end": module.time.end if module.time else None,
+        "timezone": module.timezone,
+    }
+
+
+def _put_dependencies(connection: Connection, module: Module, lineage: Lineage) -> None:
+    sources = {source.name for source in lineage.sources}
+    connection.execute(sql("delete_dependencies"), {"module": module.name})
+    for ordinal, table in enumerate(module.depends_on):
+        values = {"module": module.name, "ordinal": ordinal, "table": table, "is_source": table in sources}
+        connection.execute(sql("insert_dependency"), values)
+
+
+def _put_topic(connection: Connection, module: Module, topic: str) -> None:
+    _, _, shard = topic.partition(":")
+    values = {"name": topic, "module": module.name, "target": module.table, "shard": shard or None}
+    row = connection.execute(sql("put_topic"), values).fetchone()
+    start = start_position(module.start, row["now"])
+    initialise(connection, row["id"], start, first_watermark(start))
+
+
+def start_position(start: str, now: datetime) -> Position:
+    """`earliest`, `now`, or an instant, as a cursor before the first row to load."""
+    if start == "earliest":
+        return EARLIEST
+    if start == "now":
+        return Position(now, 0)
+    try:
+        instant = datetime.fromisoformat(start)
+    except ValueError:
+        raise ActRefused(f"{start!r} is not a position; write earliest, now, or an instant such as 2026-01-31T00:00:00Z") from None
+    return Position(instant if instant.tzinfo else instant.replace(tzinfo=UTC), 0)

@@ -1,0 +1,98 @@
+"""Bring a control database to the schema of this code: migrations forward only, then the views."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from psycopg import Connection
+from psycopg.rows import DictRow
+
+from dwh_assets.control import statements
+from dwh_assets.control.database import Database
+from dwh_assets.control.statements import sql
+from dwh_assets.model.errors import ConfigError
+
+_VIEWS = 0  # the ledger's version of the set of views
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The files that make up the control store."""
+
+    migrations: list[Path] = field(default_factory=statements.migrations)
+    views: list[Path] = field(default_factory=statements.views)
+
+
+def migrate(database: Database, schema: Schema | None = None) -> list[str]:
+    """Apply what is missing and return its names. Safe to call from many processes: each step looks again under the lock."""
+    schema = schema or Schema()
+    with database.transaction() as connection:
+        connection.execute(sql("lock_migration"))
+        connection.execute(statements.ledger())
+    applied = []
+    while (name := _step(database, schema)) is not None:
+        applied.append(name)
+    return applied
+
+
+def _step(database: Database, schema: Schema) -> str | None:
+    with database.transaction() as connection:
+        connection.execute(sql("lock_migration"))
+        ledger = {row["version"]: row for row in connection.execute(sql("read_ledger"))}
+        _verify(ledger, schema, database.place)
+        pending = [file for file in schema.migrations if _version(file) not in ledger]
+        if pending:
+            return _apply(connection, pending[0])
+        if ledger.get(_VIEWS, {}).get("checksum") != _checksum(schema.views):
+            return _renew_views(connection, schema.views)
+    return None
+
+
+def _apply(connection: Connection[DictRow], file: Path) -> str:
+    connection.execute(sql("drop_views"))
+    connection.execute(sql("forget_views"))
+    connection.execute(statements.text(file))
+    _note(connection, _version(file), file.stem, _checksum([file]))
+    return file.stem
+
+
+def _renew_views(connection: Connection[DictRow], files: list[Path]) -> str:
+    connection.execute(sql("drop_views"))
+    for file in files:
+        connection.execute(statements.text(file))
+    _note(connection, _VIEWS, "views", _checksum(files))
+    return "views"
+
+
+def _note(connection: Connection[DictRow], version: int, name: str, checksum: str) -> None:
+    connection.execute(sql("write_ledger"), {"version": version, "name": name, "checksum": checksum})
+
+
+def _verify(ledger: dict[int, DictRow], schema: Schema, place: str) -> None:
+    files = {_version(file): file for file in schema.migrations}
+    for version, row in ledger.items():
+        if version == _VIEWS:
+            continue
+        if version not in files:
+            raise ConfigError(
+                f"the control database {place} has migration {row['name']}, which this code does not know: it is newer.\n"
+                "Nothing was changed. Install the version of dwh-assets that made it, or a later one."
+            )
+        if row["checksum"] != _checksum([files[version]]):
+            raise ConfigError(
+                f"migration {row['name']} was changed after it was applied to the control database {place}.\n"
+                f"Nothing was changed. Restore {files[version].name} as it was and write the change as a new migration."
+            )
+
+
+def _version(file: Path) -> int:
+    return int(file.name[:4])
+
+
+def _checksum(files: list[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.name}\n{statements.text(file)}\n".encode())
+    return digest.hexdigest()

@@ -1,0 +1,85 @@
+"""One real Postgres and one real Spark server for the whole run; every test gets a database of its own."""
+
+from __future__ import annotations
+
+import itertools
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from dwh_assets.control.database import Database
+from dwh_assets.control.migrate import migrate
+from dwh_assets.control.server import EmbeddedPostgres
+
+_numbers = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def run_folder() -> Iterator[Path]:
+    """A short-lived home for the servers of this run, open to the user that Postgres runs as (pytest's own folder is not)."""
+    folder = Path(tempfile.mkdtemp(prefix="dwh-test-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres_url(run_folder: Path) -> Iterator[str]:
+    server = EmbeddedPostgres(run_folder)
+    url = server.start()
+    run_sql(url, "alter system set fsync = off")  # a killed server loses nothing by it, only a machine without power would
+    run_sql(url, "select pg_reload_conf()")
+    yield url
+    server.stop(immediate=True)
+
+
+@pytest.fixture(scope="session")
+def template(postgres_url: str) -> str:
+    """The name of a migrated database that each test's own is copied from."""
+    run_sql(postgres_url, "create database template_dwh")
+    database = Database(with_database(postgres_url, "template_dwh"))
+    migrate(database)
+    database.close()
+    return "template_dwh"
+
+
+@pytest.fixture
+def database_url(postgres_url: str, template: str) -> Iterator[str]:
+    """The URL of a fresh, migrated database, dropped after the test."""
+    name = f"test_{next(_numbers)}"
+    run_sql(postgres_url, sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
+    yield with_database(postgres_url, name)
+    run_sql(postgres_url, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def empty_url(postgres_url: str) -> Iterator[str]:
+    """The URL of an empty database, dropped after the test."""
+    name = f"empty_{next(_numbers)}"
+    run_sql(postgres_url, sql.SQL("create database {}").format(sql.Identifier(name)))
+    yield with_database(postgres_url, name)
+    run_sql(postgres_url, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    database = Database(database_url, deadline=20)
+    yield database
+    database.close()
+
+
+def run_sql(url: str, statement: str | sql.Composed) -> None:
+    """One statement outside of a transaction, as CREATE DATABASE wants it."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(statement.encode() if isinstance(statement, str) else statement)
+
+
+def with_database(url: str, name: str) -> str:
+    parts = conninfo_to_dict(url)
+    return f"postgresql://{parts['user']}:{parts['password']}@{parts['host']}:{parts['port']}/{name}"
