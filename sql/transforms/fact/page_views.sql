@@ -1,0 +1,3 @@
+-- One row per page view.
+select pos, id, session, customer_id, page, campaign
+from {{ block }}

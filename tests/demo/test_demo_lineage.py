@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from dwh_assets.config.lineage_files import load_lineage
+from dwh_assets.demo.streams import STREAMS
+from dwh_assets.model.module import PROCESSORS, Lineage, Module
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def lineage() -> Lineage:
+    return load_lineage(ROOT / "lineage", ROOT / "sql" / "transforms")
+
+
+def modules_with(lineage: Lineage, field: str) -> list[Module]:
+    return [module for module in lineage.modules if getattr(module, field)]
+
+
+def test_at_least_ten_tables_are_built(lineage: Lineage):
+    assert len({module.table for module in lineage.modules}) >= 10
+
+
+def test_every_processor_is_used(lineage: Lineage):
+    assert {module.processor for module in lineage.modules} >= set(PROCESSORS)
+
+
+def test_two_tags_write_one_table(lineage: Lineage):
+    sales = [module for module in lineage.modules if module.table == "fact.sales"]
+    assert {(module.tag, module.base) for module in sales} == {("web", "stage.web_orders"), ("shop", "stage.till_receipts")}
+
+
+def test_a_table_is_loaded_by_shards(lineage: Lineage):
+    assert lineage.module("fact.inventory_moves").topics == ("fact.inventory_moves:north", "fact.inventory_moves:south")
+
+
+@pytest.mark.parametrize(
+    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "keep", "columns"]
+)
+def test_a_module_uses(lineage: Lineage, field: str):
+    assert modules_with(lineage, field)
+
+
+def test_one_transform_is_python_and_can_be_imported(lineage: Lineage):
+    references = [name for module in lineage.modules for name in module.transforms if ":" in name]
+    for reference in references:
+        package, function = reference.split(":")
+        assert callable(getattr(import_module(package), function))
+    assert references
+
+
+def test_sales_wait_for_the_dimensions_they_are_joined_to(lineage: Lineage):
+    assert lineage.module("fact.sales#web").depends_on == ("stage.web_orders", "dim.customer", "dim.product")
+
+
+def test_one_check_blocks_on_the_planted_file_and_one_only_warns(lineage: Lineage):
+    refunds, views = lineage.module("quality.refunds"), lineage.module("fact.page_views")
+    assert ("not_null", ("order_id",), "error") in {(c.kind, c.columns, c.severity) for c in refunds.checks}
+    assert ("null_ratio", ("customer_id",), "warn") in {(c.kind, c.columns, c.severity) for c in views.checks}
+
+
+def test_the_parked_table_holds_up_nothing_else(lineage: Lineage):
+    assert not [module.name for module in lineage.modules if "quality.refunds" in module.inputs]
+
+
+def test_a_table_waits_for_the_slow_deliveries(lineage: Lineage):
+    assert "fact.page_views" in lineage.module("fact.attribution").depends_on
+    assert lineage.module("fact.page_views").base == "stage.clicks"
+
+
+def test_the_sources_are_those_that_the_feed_fills(lineage: Lineage):
+    declared = {(source.name, source.kind, source.position) for source in lineage.sources}
+    assert declared == {(stream.name, stream.place, stream.position) for stream in STREAMS}
+
+
+def test_the_shops_database_is_the_control_database(lineage: Lineage):
+    assert {source.url_env for source in lineage.sources if source.kind == "postgres"} == {None}
+
+
+def test_steady_state_asks_for_at_most_25_blocks_a_minute(lineage: Lineage):
+    """A topic loads no more often than its repeat, nor than its base delivers."""
+    every = {stream.name: stream.every.total_seconds() for stream in STREAMS}
+    waits = [max(m.repeat.total_seconds(), *(every.get(d, 0) for d in m.depends_on)) for m in lineage.modules for _ in m.topics]
+    assert sum(60 / wait for wait in waits) <= 30
+    assert max(waits) <= 60
+
+
+def test_every_table_says_what_it_means(lineage: Lineage):
+    assert all(len(each.description) > 20 for each in (*lineage.modules, *lineage.sources))
