@@ -12,7 +12,7 @@ import psycopg
 
 from dwh_assets.config.lineage_spec import from_spec, source_from_spec, source_to_spec, to_spec
 from dwh_assets.control.acts import first_watermark
-from dwh_assets.control.database import Database
+from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import initialise
@@ -130,9 +130,8 @@ def _put_module(connection: Connection, module: Module, lineage: Lineage, who: s
     spec = json.dumps(to_spec(module))
     place = lineage.places.get(module.name, "")
     connection.execute(sql("put_target"), {"name": module.table})
-    version = connection.execute(
-        sql("insert_module_version"), {"module": module.name, "spec": spec, "place": place, "who": who}
-    ).fetchone()["version"]
+    kept = {"module": module.name, "spec": spec, "place": place, "who": who}
+    version = one(connection.execute(sql("insert_module_version"), kept))["version"]
     connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
     _put_dependencies(connection, module, lineage)
     connection.execute(sql("deactivate_topics"), {"module": module.name, "names": list(module.topics)})
@@ -169,7 +168,7 @@ def _put_dependencies(connection: Connection, module: Module, lineage: Lineage) 
 def _put_topic(connection: Connection, module: Module, topic: str) -> None:
     _, _, shard = topic.partition(":")
     values = {"name": topic, "module": module.name, "target": module.table, "shard": shard or None}
-    row = connection.execute(sql("put_topic"), values).fetchone()
+    row = one(connection.execute(sql("put_topic"), values))
     start = start_position(module.start, row["now"])
     initialise(connection, row["id"], start, first_watermark(start))
 
@@ -183,5 +182,7 @@ def start_position(start: str, now: datetime) -> Position:
     try:
         instant = datetime.fromisoformat(start)
     except ValueError:
-        raise ActRefused(f"{start!r} is not a position; write earliest, now, or an instant such as 2026-01-31T00:00:00Z") from None
+        raise ActRefused(
+            f"{start!r} is not a position; write earliest, now, or an instant such as 2026-01-31T00:00:00Z"
+        ) from None
     return Position(instant if instant.tzinfo else instant.replace(tzinfo=UTC), 0)

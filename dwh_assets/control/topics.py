@@ -55,7 +55,9 @@ class TopicStore:
         tail = Position(row["next_pos"], int(row["next_id"]))
         return PlanningState(row["token"], row["seq"], tail, row["planned"], row["rows_per_second"])
 
-    def store_plan(self, topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock], upto: datetime, examined: datetime) -> bool:
+    def store_plan(
+        self, topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock], upto: datetime, examined: datetime
+    ) -> bool:
         """Store blocks behind the tail they were cut from; False if the topic has changed since, and nothing was stored."""
         failpoint("plan.before")
         with self.database.transaction() as connection:

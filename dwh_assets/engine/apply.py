@@ -62,7 +62,7 @@ def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
     planned = preview(engine, lineage)
     for table in planned.tables:
         if table.changes:
-            create_or_widen(engine.catalog, table.name, table.columns, table.partition_by)
+            create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, {})
     engine.lineage.apply(lineage, who)
     return planned
 
@@ -117,9 +117,7 @@ def _require_base_position(module: Module, base: DataFrame, processor: Processor
         return
     wanted = [*module.position, *([module.shard_by] if module.shard_by else [])]
     if missing := [column for column in wanted if column not in base.columns]:
-        raise LineageError(
-            [f"position: base table {module.base} has no column {missing[0]}; it has {', '.join(base.columns)}"]
-        )
+        raise LineageError([f"position: base table {module.base} has no column {missing[0]}; it has {', '.join(base.columns)}"])
 
 
 def _together(module: Module, first: StructType, second: StructType, processor: Processor) -> StructType:

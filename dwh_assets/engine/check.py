@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -13,10 +13,9 @@ from dwh_assets.engine.stage import StagedAttempt
 from dwh_assets.model.block import BlockStats, CheckResult, Claim
 from dwh_assets.model.errors import CheckFailed
 from dwh_assets.model.module import Check, Module
+from dwh_assets.model.position import EPOCH
 from dwh_assets.processors.processor import AUDIT
 from dwh_assets.warehouse.session import spark_errors
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -52,7 +51,6 @@ def _one(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | Non
         base_rows=fingerprint.rows,
         hash_sum=fingerprint.hash_sum,
         bytes=attempt.staged.bytes,
-        bytes_read=fingerprint.bytes,
         seconds=seconds,
         memory=memory,
         max_id=_int(figures.upper.get(id_)),
@@ -108,7 +106,9 @@ def _by_block(module: Module, attempt: StagedAttempt) -> dict[int, dict[str, Any
 def _spread(module: Module, rows: DataFrame) -> list[Any]:
     pos, id_ = module.position
     spread = [F.max(id_).alias("max_id")] if id_ in rows.columns else []
-    return spread + ([F.unix_micros(F.min(pos)).alias("min_pos"), F.unix_micros(F.max(pos)).alias("max_pos")] if pos in rows.columns else [])
+    return spread + (
+        [F.unix_micros(F.min(pos)).alias("min_pos"), F.unix_micros(F.max(pos)).alias("max_pos")] if pos in rows.columns else []
+    )
 
 
 def _figures(module: Module, attempt: StagedAttempt) -> Figures:
@@ -172,10 +172,22 @@ def _null_ratio(check_: Check, figures: Figures, base_rows: int) -> tuple[float,
 def _rows(check_: Check, figures: Figures, base_rows: int) -> tuple[float, bool, str]:
     ratio = figures.rows / base_rows if base_rows else 1.0
     limits = [
-        (check_.minimum is None or figures.rows >= check_.minimum, f"at least {check_.minimum:g}" if check_.minimum is not None else ""),
-        (check_.maximum is None or figures.rows <= check_.maximum, f"at most {check_.maximum:g}" if check_.maximum is not None else ""),
-        (check_.min_ratio is None or ratio >= check_.min_ratio, f"ratio at least {check_.min_ratio}" if check_.min_ratio is not None else ""),
-        (check_.max_ratio is None or ratio <= check_.max_ratio, f"ratio at most {check_.max_ratio}" if check_.max_ratio is not None else ""),
+        (
+            check_.minimum is None or figures.rows >= check_.minimum,
+            f"at least {check_.minimum:g}" if check_.minimum is not None else "",
+        ),
+        (
+            check_.maximum is None or figures.rows <= check_.maximum,
+            f"at most {check_.maximum:g}" if check_.maximum is not None else "",
+        ),
+        (
+            check_.min_ratio is None or ratio >= check_.min_ratio,
+            f"ratio at least {check_.min_ratio}" if check_.min_ratio is not None else "",
+        ),
+        (
+            check_.max_ratio is None or ratio <= check_.max_ratio,
+            f"ratio at most {check_.max_ratio}" if check_.max_ratio is not None else "",
+        ),
     ]
     wanted = ", ".join(text for _, text in limits if text)
     return figures.rows, all(ok for ok, _ in limits), f"{figures.rows} rows from {base_rows} base rows; wanted {wanted}"

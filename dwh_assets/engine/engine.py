@@ -24,7 +24,7 @@ from dwh_assets.control.topics import TopicStore
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.module import Lineage, Module, SourceTable
 from dwh_assets.sources.iceberg import IcebergSource
-from dwh_assets.sources.postgres import PostgresSource
+from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.sources.source import Source
 from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.server import SparkServer
@@ -95,7 +95,7 @@ class Engine:
             raise SourceError(f"source {table.name}: the environment variable {table.url_env} with its URL is not set.")
         relation = table.relation or table.name
         return PostgresSource(
-            url, relation, columns, name=table.name, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
+            table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
         )
 
     def close(self) -> None:

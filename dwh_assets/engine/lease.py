@@ -32,7 +32,7 @@ class Lease:
         while not self._claims.take_table(self._claim):
             self.check()
             if time.monotonic() > until:
-                raise PointerTaken(f"{self._claim.label}: {self._claim.target} is being replaced by another topic for long; tried again later.")
+                raise PointerTaken(f"{self._claim.label}: {self._claim.target} has long been replaced by another topic.")
             time.sleep(0.1)
 
     def _keep(self) -> None:

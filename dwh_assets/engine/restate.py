@@ -70,6 +70,8 @@ def reset_backward(engine: Engine, lineage: Lineage, acts: ActStore, topic: str,
     if row is None:
         near = engine.database.fetch(sql("bounds_near"), topic=topic, pos=to.pos)
         known = ", ".join(f"{Position(r['next_pos'], int(r['next_id']))}" for r in near)
-        raise ActRefused(f"topic {topic}: {to} is not the end of a block. The nearest ends are {known}; see `dwh blocks {topic}`.")
+        raise ActRefused(
+            f"topic {topic}: {to} is not the end of a block. The nearest ends are {known}; see `dwh blocks {topic}`."
+        )
     acts.ask_restatement(topic, row["seq"], row["last"], "rollback", reason)
     return attempt(engine, lineage, topic, force=True)

@@ -17,7 +17,7 @@ from dwh_assets.model.block import Block, Claim, RowCounts
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
 from dwh_assets.model.position import Bounds
-from dwh_assets.processors.processor import Processor, Work
+from dwh_assets.processors.processor import AUDIT, Processor, Work
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.sources.source import Fingerprint, Source
 from dwh_assets.warehouse.branches import Fork, fork, qualified
@@ -122,7 +122,7 @@ def _write(
     rows = output_rows(transforms, claim, blocks or claim.blocks, processor, reading, runs_by_row(claim.module, folder))
     columns = check_output(engine.catalog, claim.target, rows.schema, allow_missing=processor.forgets)
     touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
-    work = Work(reading.session, claim.module, rows.select(*columns), qualified(forked), claim.execution_id, touched)
+    work = Work(reading.session, claim.module, rows.select(*columns, *AUDIT), qualified(forked), claim.execution_id, touched)
     if claim.kind != "load" and not processor.whole:
         processor.clear(work)
     counts = RowCounts()

@@ -12,11 +12,12 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from dwh_assets.config.sql_guard import check_query, check_view, is_row_wise
+from dwh_assets.config.sql_guard import check_query, check_view, check_write
+from dwh_assets.config.sql_shape import is_row_wise
 from dwh_assets.model.block import Block
-from dwh_assets.model.errors import ConfigError, SchemaDrift
+from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Module
-from dwh_assets.model.position import Position
+from dwh_assets.model.position import EPOCH, MICROSECOND, Position
 
 
 @dataclass
@@ -69,20 +70,19 @@ class Transforms:
 
     def _act(self, action: Action, names: dict[str, str], block_view: str) -> None:
         """A temporary view becomes known to what follows by its name; a declared idempotent write is carried out."""
+        views = names.keys() - self.tables.keys()
         if action.idempotent:
-            self.session.sql(action.sql.replace("{{ block }}", block_view))
+            query = check_write(action.sql, self.tables, self.module.name, views)
+            self.session.sql(query.render(names, block_view))
             return
-        name, query = check_view(action.sql, names.keys(), self.module.name)
+        name, query = check_view(action.sql, self.tables, self.module.name, views)
         names[name] = self.views.add(self.session.sql(query.render(names, block_view)))
 
     def _one(self, transform: str, block: DataFrame, block_view: str, names: Mapping[str, str]) -> DataFrame:
         if not transform.endswith(".sql"):
-            return self._function(transform)(block, **self._arguments(transform))
-        query = check_query((self.folder / transform).read_text(), names.keys(), transform)
+            return function_named(transform)(block, **self._arguments(transform))
+        query = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
         return self.session.sql(query.render(names, block_view))
-
-    def _function(self, transform: str) -> Callable[..., DataFrame]:
-        return function_named(transform)
 
     def _arguments(self, transform: str) -> dict[str, DataFrame]:
         """A parameter `dim_customer` is the table dim.customer."""
@@ -120,7 +120,7 @@ def block_of_row(blocks: Sequence[Block], position: tuple[str, str]) -> str:
 
 def not_beyond(bound: Position, position: tuple[str, str]) -> str:
     pos, id_ = (f"`{column}`" for column in position)
-    instant = f"TIMESTAMP '{bound.pos:%Y-%m-%d %H:%M:%S.%f}+00:00'" if bound.pos.year >= 1000 else "TIMESTAMP '0001-01-01 00:00:00+00:00'"
+    instant = f"timestamp_micros({(bound.pos - EPOCH) // MICROSECOND}L)"
     return f"({pos} < {instant} OR ({pos} = {instant} AND {id_} <= {bound.id}))"
 
 
@@ -143,11 +143,6 @@ def code_version(module: Module, folder: Path) -> str:
 
 def _source_of(transform: str) -> bytes:
     return inspect.getsource(function_named(transform)).encode()
-
-
-def require_columns(output: DataFrame, columns: Sequence[str], what: str) -> None:
-    if missing := [column for column in columns if column not in output.columns]:
-        raise SchemaDrift(f"{what} must give the column {missing[0]}; it gives {', '.join(output.columns)}.")
 
 
 def keeps_rows(module: Module, folder: Path) -> bool:

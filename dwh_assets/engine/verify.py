@@ -23,6 +23,8 @@ from dwh_assets.warehouse.session import spark_errors
 
 Row = dict[str, Any]
 
+Seen = dict[int | None, tuple[int, set[int]]]  # block -> its rows in the table, and who wrote them
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -79,11 +81,11 @@ def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Fin
             text = f"{table} holds {found} rows of this block, the ledger says {row['rows']}"
             yield Finding("I1", row["topic"], row["block_id"], text)
         elif executions - {row["execution_id"]}:
-            text = f"{table} holds rows of this block from executions {sorted(executions)}, the ledger names {row['execution_id']}"
+            text = f"{table} holds rows of executions {sorted(executions)}, the ledger names {row['execution_id']}"
             yield Finding("I5", row["topic"], row["block_id"], text)
 
 
-def _count_blocks(engine: Engine, table: str) -> dict[int, tuple[int, set[int]]]:
+def _count_blocks(engine: Engine, table: str) -> Seen:
     session = engine.session()
     with spark_errors():
         frame = session.read.option("versionAsOf", snapshot_of(engine.catalog, table)).table(f"dwh.{table}")
@@ -91,7 +93,7 @@ def _count_blocks(engine: Engine, table: str) -> dict[int, tuple[int, set[int]]]
         return {row["_block"]: (row["n"], set(row["e"])) for row in grouped.collect()}
 
 
-def _uncommitted(engine: Engine, table: str, seen: dict[int, tuple[int, set[int]]]) -> Iterator[Finding]:
+def _uncommitted(engine: Engine, table: str, seen: Seen) -> Iterator[Finding]:
     for row in engine.database.fetch(sql("blocks_not_committed"), ids=sorted(b for b in seen if b is not None)):
         text = f"{table} shows {seen[row['id']][0]} rows of a block that is {row['status']}"
         yield Finding("I5", row["topic"] or table, row["id"], text)
@@ -121,10 +123,10 @@ def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows:
         if now == read:
             yield from _same_rows(engine, lineage, module, topic, row, now)
         elif now.rows > read.rows:
-            text = f"{now.rows - read.rows} rows came to {module.base} after this block was read; dwh restate {topic} --late loads them"
+            text = f"{now.rows - read.rows} rows came to {module.base} after it was read; dwh restate {topic} --late loads them"
             yield Finding("I1", topic, block.id, text, "late")
         else:
-            text = f"{module.base} holds {now.rows} rows in its range (hash {now.hash_sum}), {read.rows} were read (hash {read.hash_sum})"
+            text = f"{module.base} holds {_shown(now)} in its range, read were {_shown(read)}"
             yield Finding("I1", topic, block.id, text)
 
 
@@ -138,5 +140,9 @@ def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row
     bounds = Bounds(Position(row["last_pos"], int(row["last_id"])), Position(row["next_pos"], int(row["next_id"])))
     found = table.fingerprint(bounds, table.snapshot(), row["shard"])
     if found != base:
-        text = f"{module.table} holds {found.rows} rows with its positions (hash {found.hash_sum}), the base {base.rows} (hash {base.hash_sum})"
+        text = f"{module.table} holds {_shown(found)} with its positions, the base {_shown(base)}"
         yield Finding("I1", topic, row["id"], text)
+
+
+def _shown(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.rows} rows (hash {fingerprint.hash_sum})"

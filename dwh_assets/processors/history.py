@@ -44,7 +44,8 @@ class History(Processor):
         """The versions of these blocks go, and what they had closed is open again."""
         super().clear(work)
         work.session.sql(
-            f"UPDATE {work.branch} SET valid_to = NULL, is_current = true, _closed_by = NULL WHERE _closed_by IN ({work.block_list})"
+            f"UPDATE {work.branch} SET valid_to = NULL, is_current = true, _closed_by = NULL "
+            f"WHERE _closed_by IN ({work.block_list})"
         )
 
 

@@ -83,12 +83,12 @@ class TableFiles:
 
     def _lower(self, file: FileStat, otherwise: datetime) -> datetime:
         value = file.lower.get(self.position[0], otherwise)
-        assert isinstance(value, datetime)  # noqa: S101
+        assert isinstance(value, datetime)
         return value
 
     def _upper(self, file: FileStat, otherwise: datetime) -> datetime:
         value = file.upper.get(self.position[0], otherwise)
-        assert isinstance(value, datetime)  # noqa: S101
+        assert isinstance(value, datetime)
         return value
 
     def _is_inside(self, file: FileStat, bounds: Bounds) -> bool:

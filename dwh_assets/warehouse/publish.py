@@ -76,6 +76,18 @@ def property_of(catalog: Catalog, table: str, snapshot_id: int, key: str = EXECU
     return summary.additional_properties.get(key) if summary else None
 
 
+def executions_on_main(catalog: Catalog, table: str) -> set[int]:
+    """The executions whose snapshots readers can reach, as far back as the table's history goes."""
+    loaded = catalog.load(table)
+    snapshot = loaded.current_snapshot()
+    found: set[int] = set()
+    while snapshot is not None:
+        name = (snapshot.summary.additional_properties if snapshot.summary else {}).get(EXECUTION)
+        found |= {int(name)} if name else set()
+        snapshot = loaded.snapshot_by_id(snapshot.parent_snapshot_id) if snapshot.parent_snapshot_id else None
+    return found
+
+
 def _require_tip(table: Table, fork: Fork, staged: Staged) -> None:
     # A writer that outlived its attempt (R4) may have written after the checks: only what was checked is published.
     ref = table.refs().get(fork.branch)

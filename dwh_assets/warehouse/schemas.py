@@ -51,7 +51,7 @@ def to_iceberg(columns: spark.StructType) -> Schema:
 
 def to_spark(schema: Schema) -> spark.StructType:
     struct = _spark_type(schema.as_struct())
-    assert isinstance(struct, spark.StructType)  # noqa: S101
+    assert isinstance(struct, spark.StructType)
     return struct
 
 

@@ -74,21 +74,24 @@ def create_or_widen(
     return done
 
 
-def check_output(catalog: Catalog, name: str, output: spark.StructType) -> list[str]:
+def check_output(catalog: Catalog, name: str, output: spark.StructType, allow_missing: bool = False) -> list[str]:
     """The table's own columns in their order, once the output is known to fill each of them and nothing else (R10).
 
-    Audit columns are not counted on either side: whoever writes the block stamps them anew.
+    Audit columns are not counted on either side: whoever writes the block stamps them anew. `allow_missing`: the output is
+    merged, and columns that it does not bring keep their value.
     """
     columns = {f.name.lower(): f for f in catalog.load(name).schema().fields if f.name not in AUDIT}
     given = {f.name.lower(): f for f in desired_schema(output).fields if f.name not in AUDIT}
     for key in [*columns, *given]:
+        if key not in given and allow_missing:
+            continue
         if key not in given:
             raise _drift(name, columns[key].name, columns[key].field_type, None, "the output lacks it")
         if key not in columns:
             raise _drift(name, given[key].name, None, given[key].field_type, "the table lacks it")
         if not fits(given[key].field_type, columns[key].field_type):
             raise _drift(name, columns[key].name, columns[key].field_type, given[key].field_type, "the types differ")
-    return [field.name for field in columns.values()]
+    return [field.name for key, field in columns.items() if key in given]
 
 
 def _create(catalog: Catalog, name: str, schema: Schema, partition_by: str | None, extra: Mapping[str, str]) -> None:

@@ -26,7 +26,7 @@ _PREPARED = "select transaction::text from pg_prepared_xacts where database = cu
 
 def clock(connection: Connection) -> datetime:
     row = connection.execute("select clock_timestamp()").fetchone()
-    assert row is not None  # noqa: S101
+    assert row is not None
     return row[0]
 
 
@@ -60,7 +60,7 @@ class TransactionHorizon:
 
     def _oldest_open(self, connection: Connection) -> datetime | None:
         row = connection.execute(_ACTIVITY, (APPLICATION,)).fetchone()
-        assert row is not None  # noqa: S101
+        assert row is not None
         oldest, hidden = row
         if hidden:
             raise SourceError(

@@ -52,7 +52,7 @@ class PostgresSource:
         with self._relation.transaction() as connection:
             query = sql.SQL("select max({pos}) from {relation} where {pos} <= {at}").format(**self._names(), at=sql.Literal(at))
             newest = scalar(connection, query)
-        assert newest is None or isinstance(newest, datetime)  # noqa: S101
+        assert newest is None or isinstance(newest, datetime)
         return Observation(None if complete is None else min(complete - self.delay, now), newest)
 
     def snapshot(self) -> int | None:
@@ -148,7 +148,7 @@ class PostgresSource:
         query = sql.SQL(f"select count(*), {_HASH} from {{relation}} where {{condition}}")
         two64 = sql.Literal(HASH_MODULUS)
         row = connection.execute(query.format(**self._names(), condition=condition, two64=two64)).fetchone()
-        assert row is not None  # noqa: S101
+        assert row is not None
         return Fingerprint(row[0], int(row[1]))
 
     def _parts(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> list[Bounds]:
