@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+import errno
 import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.table import Table
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, PointerTaken
+from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull, PointerTaken
+from dwh_assets.warehouse.sql_catalog import OrderedSqlCatalog
 
 CATALOG = "dwh"
 SCHEMA = "iceberg"
 MAIN = "main"
 ATTEMPTS = 50
+_NO_SPACE_STATE = "53100"
 T = TypeVar("T")
 
 
@@ -33,7 +35,7 @@ class Catalog:
         text = url.render_as_string(hide_password=False)
         # The migration has made the catalog's tables. Left to itself pyiceberg would take a Postgres that is away for
         # one without tables.
-        self.sql = SqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false")
+        self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false")
         self.sql.engine.dispose()
         self.sql.engine = create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=6, pool_timeout=30)
 
@@ -83,6 +85,8 @@ class Catalog:
         try:
             yield
         except (OperationalError, InterfaceError, PoolTimeout) as error:
+            if _state(error) == _NO_SPACE_STATE:
+                raise DiskFull(f"{name}: the disk of the control store is full; nothing was changed") from None
             raise ControlStoreDown(
                 f"{name}: the control store, which holds the Iceberg catalog, did not answer ({_reason(error)}).\n"
                 "Nothing was published by this call; it is tried again when the store is back."
@@ -98,6 +102,17 @@ class Catalog:
                 f"table {name}: a file of its metadata is missing: {error.filename or error}.\n"
                 "Nothing was written. Restore the file, or the warehouse folder, from a copy."
             ) from error
+        except OSError as error:
+            if error.errno != errno.ENOSPC:
+                raise
+            raise DiskFull(
+                f"{name}: the disk of the warehouse is full: {error}.\n"
+                "What was published is intact and nothing was published by this call. Make room; the block is tried again."
+            ) from error
+
+
+def _state(error: Exception) -> str | None:
+    return getattr(getattr(error, "orig", None), "sqlstate", None)
 
 
 def _reason(error: Exception) -> str:

@@ -196,12 +196,8 @@ def _bounds(raw: dict[int, bytes] | None, schema: Schema) -> dict[str, Value]:
 
 
 def _nulls(file: DataFile, schema: Schema) -> dict[str, int]:
-    counts = {}
-    known = file.null_value_counts or {}
-    for column in schema.fields:
-        if column.field_id in known:
-            counts[column.name] = known[column.field_id]
-    return counts
+    named = ((schema.find_column_name(field_id), count) for field_id, count in (file.null_value_counts or {}).items())
+    return {name: count for name, count in named if name}
 
 
 def _sums(files: tuple[FileStat, ...]) -> dict[str, int]:

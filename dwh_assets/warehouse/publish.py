@@ -1,6 +1,6 @@
 """The next metadata of a table: a branch becomes main in a file, which counts once the commit's transaction points to it.
 
-The only module that calls private parts of pyiceberg; its pin in pyproject.toml is there for them.
+With sql_catalog.py the only module that knows private parts of pyiceberg; the pin in pyproject.toml is there for them.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def next_metadata(catalog: Catalog, fork: Fork, staged: Staged) -> Pointer:
             )
         else:
             updates, written = _append_to_head(table, fork, staged)
-        return _write(catalog, table, (*updates, RemoveSnapshotRefUpdate(ref_name=fork.branch)), written)
+        return _write(catalog, table, (*updates, _remove_branch(fork.branch)), written)
 
 
 def discard(pointer: Pointer) -> None:
@@ -87,7 +87,11 @@ def _require_tip(table: Table, fork: Fork, staged: Staged) -> None:
 
 
 def _move_main(tip: int) -> tuple[TableUpdate, ...]:
-    return (SetSnapshotRefUpdate(ref_name=MAIN, type=SnapshotRefType.BRANCH, snapshot_id=tip),)
+    return (SetSnapshotRefUpdate.model_validate({"ref-name": MAIN, "type": SnapshotRefType.BRANCH, "snapshot-id": tip}),)
+
+
+def _remove_branch(branch: str) -> TableUpdate:
+    return RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
 
 
 def _append_to_head(table: Table, fork: Fork, staged: Staged) -> tuple[tuple[TableUpdate, ...], tuple[str, ...]]:
@@ -109,19 +113,13 @@ def _append_to_head(table: Table, fork: Fork, staged: Staged) -> tuple[tuple[Tab
 def _only_head(table: Table) -> Table:
     """The table without its past: each look of a transaction at its metadata copies all snapshots, many times per append."""
     metadata = table.metadata
-    slim = {
-        "snapshots": [metadata.current_snapshot()],
-        "refs": {MAIN: metadata.refs[MAIN]},
-        "snapshot_log": [],
-        "metadata_log": [],
-    }
-    return Table(table.name(), metadata.model_copy(update=slim), table.metadata_location, table.io, table.catalog)
+    present = {"snapshots": [metadata.current_snapshot()], "refs": {MAIN: metadata.refs[MAIN]}}
+    slim = metadata.model_copy(update={**present, "snapshot_log": [], "metadata_log": []})
+    return Table(table.name(), slim, table.metadata_location, table.io, table.catalog)
 
 
 def _write(catalog: Catalog, table: Table, updates: tuple[TableUpdate, ...], written: tuple[str, ...]) -> Pointer:
-    staged = catalog.sql._update_and_stage_table(table, table.name(), (), updates)
-    metadata = _in_order(table.metadata, staged.metadata)
-    catalog.sql._write_metadata(metadata, staged.io, staged.metadata_location)
+    staged = catalog.sql.write_metadata(table, updates)
     *namespace, name = table.name()
     return Pointer(
         table=".".join(table.name()),
@@ -129,19 +127,10 @@ def _write(catalog: Catalog, table: Table, updates: tuple[TableUpdate, ...], wri
         name=name,
         old_location=table.metadata_location,
         new_location=staged.metadata_location,
-        snapshot_id=metadata.refs[MAIN].snapshot_id,
+        snapshot_id=staged.metadata.refs[MAIN].snapshot_id,
         written=written,
-        outdated=_left_log(table.metadata, metadata),
+        outdated=_left_log(table.metadata, staged.metadata),
     )
-
-
-def _in_order(old: TableMetadata, new: TableMetadata) -> TableMetadata:
-    """Java refuses to read a table whose logs run backwards in time, as they do when workers' clocks differ."""
-    past = max([old.last_updated_ms, *(entry.timestamp_ms for entry in old.snapshot_log[-1:])])
-    if new.last_updated_ms >= past:
-        return new
-    log = [entry.model_copy(update={"timestamp_ms": max(entry.timestamp_ms, past)}) for entry in new.snapshot_log[-1:]]
-    return new.model_copy(update={"last_updated_ms": past, "snapshot_log": [*new.snapshot_log[:-1], *log]})
 
 
 def _left_log(old: TableMetadata, new: TableMetadata) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 import pyarrow as pa
-from pyiceberg.expressions import AlwaysTrue, And, BooleanExpression, GreaterThanOrEqual, LessThanOrEqual
+from pyiceberg.expressions import AlwaysTrue, BooleanExpression, GreaterThanOrEqual, LessThanOrEqual
 from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import DecimalType
@@ -53,9 +53,9 @@ def _condition(table: Table, within: Sequence[Span]) -> BooleanExpression:
     condition: BooleanExpression = AlwaysTrue()
     for span in within:
         if span.low is not None:
-            condition = And(condition, GreaterThanOrEqual(span.column, _literal(table, span.column, span.low)))
+            condition &= GreaterThanOrEqual(span.column, _literal(table, span.column, span.low))  # pyright: ignore[reportCallIssue]
         if span.high is not None:
-            condition = And(condition, LessThanOrEqual(span.column, _literal(table, span.column, span.high)))
+            condition &= LessThanOrEqual(span.column, _literal(table, span.column, span.high))  # pyright: ignore[reportCallIssue]
     return condition
 
 

@@ -82,12 +82,7 @@ def fits(value: ice.IcebergType, column: ice.IcebergType) -> bool:
 
 
 def _fields(columns: spark.StructType, ids: Iterator[int]) -> list[ice.NestedField]:
-    return [
-        ice.NestedField(
-            field_id=next(ids), name=field.name, field_type=_iceberg_type(field.dataType, field.name, ids), required=False
-        )
-        for field in columns.fields
-    ]
+    return [ice.NestedField(next(ids), f.name, _iceberg_type(f.dataType, f.name, ids), required=False) for f in columns.fields]
 
 
 def _iceberg_type(type_: spark.DataType, column: str, ids: Iterator[int]) -> ice.IcebergType:
