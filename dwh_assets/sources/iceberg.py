@@ -133,7 +133,7 @@ class IcebergSource:
     def _session(self) -> SparkSession:
         if self.session is None:
             raise SourceError(
-                f"table {self.table}: a block can only be cut here by Spark, as over {self.rows_to_read} rows would have to be read.\n"
+                f"table {self.table}: only Spark can cut a block here, as over {self.rows_to_read} rows would have to be read.\n"
                 "Nothing was read. Plan with a Spark session, or compact the table sorted by its position."
             )
         return self.session()
