@@ -89,9 +89,10 @@ REASONS = {
 
 # Words of the grammar that may stand before a parenthesis without being a call.
 GRAMMAR_WORDS = _words("""
-    all and any as between by case cross cube distinct div else end except exists filter for from group having if in insert intersect
-    interval is join lateral like ilike rlike limit minus not offset on or outer over partition pivot qualify rollup select sets some
-    then union unpivot using values when where with window array char character dec decimal map numeric struct varchar
+    all and any as between by case cross cube distinct div else end except exists filter for from group having if in insert
+    intersect interval is join lateral like ilike rlike limit minus not offset on or outer over partition pivot qualify rollup
+    select sets some then union unpivot using values when where with window array char character dec decimal map numeric
+    struct varchar
 """)
 
 HINTS = _words("""

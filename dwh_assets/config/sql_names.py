@@ -21,8 +21,8 @@ def calls(statement: Statement) -> Iterator[tuple[Token, str]]:
     for before, word, after in _triples(statement.words):
         if after is None or after.token_type is not TokenType.L_PAREN or word.start in aliases:
             continue
-        if before is not None and before.token_type in _LIKES:  # LIKE ANY (...) is grammar, any(x) is a call
-            continue
+        if before is not None and before.token_type in _LIKES and word.text.lower() in ("all", "any", "some"):
+            continue  # LIKE ANY (...) is grammar, any(x) is a call
         quoted = word.token_type is TokenType.IDENTIFIER
         if quoted or _WORD.fullmatch(word.text):
             qualified = before is not None and before.token_type is TokenType.DOT
