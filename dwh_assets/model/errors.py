@@ -15,6 +15,7 @@
         ├── ConfigError
         │   └── LineageError
         ├── UnknownTopic
+        ├── UnknownBlock
         ├── BadPosition
         ├── SchemaDrift
         ├── SqlRefused
@@ -87,6 +88,9 @@ class LineageError(ConfigError):
 
 
 class UnknownTopic(Terminal): ...
+
+
+class UnknownBlock(Terminal): ...
 
 
 class BadPosition(Terminal): ...

@@ -1,0 +1,72 @@
+"""Which dwh processes work in a home: one `dwh up` at most, and the last one to leave ends the servers they started."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dwh_assets.model.errors import AlreadyRunning
+
+
+
+@contextmanager
+def alone(home: Path) -> Iterator[None]:
+    """Be the one `dwh up` of this home. The kernel frees the lock when the process dies, however it dies."""
+    home.mkdir(parents=True, exist_ok=True)
+    with (home / "up.lock").open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            raise AlreadyRunning(
+                f"dwh up already runs for {home}, as process {file.read().strip() or '?'}. Nothing was started or changed.\n"
+                "Look at it with `dwh status`, end it with `dwh down`, or set DWH_HOME to another folder for a second warehouse."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        try:
+            yield
+        finally:
+            file.truncate(0)
+
+
+def pid_of_up(home: Path) -> int | None:
+    """The process of the `dwh up` that runs here."""
+    path = home / "up.lock"
+    if not path.exists():
+        return None
+    with path.open("r") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            text = file.read().strip()
+            return int(text) if text else None
+    return None
+
+
+@contextmanager
+def present(home: Path, stop: Callable[[str], None]) -> Iterator[Callable[[str], None]]:
+    """Work in this home. What was claimed by `owns(name)`, here or by a process that died, is stopped by the last to leave."""
+    owned = home / "owned"
+    owned.mkdir(parents=True, exist_ok=True)
+    with (owned / "users.lock").open("a") as users:
+        fcntl.flock(users, fcntl.LOCK_SH)
+        try:
+            yield lambda name: (owned / name).touch()
+        finally:
+            _leave(users.fileno(), owned, stop)
+
+
+def _leave(users: int, owned: Path, stop: Callable[[str], None]) -> None:
+    try:
+        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another dwh command still uses the servers; it will end them
+    for name in ("spark", "postgres"):  # Spark first: its catalog is in Postgres
+        if (owned / name).exists():
+            stop(name)
+            (owned / name).unlink(missing_ok=True)
