@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -14,6 +14,7 @@ from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
+from dwh_assets.warehouse.damage import damaged_files
 
 CATALOG = "dwh"
 SESSION_DEFAULTS = {
@@ -32,6 +33,7 @@ _FULL = re.compile(r"No space left on device|ENOSPC|Disk quota exceeded", re.IGN
 _DAMAGED = re.compile(
     r"CRC checksum verification failed|could not verify .*page integrity|is not a Parquet file|FAILED_READ_FILE|CANNOT_READ_FILE"
     r"|ParquetDecodingException|Not an Avro data file|Failed to read footer|Invalid Parquet file|corrupt(ed)? (file|footer|page)"
+    r"|Failed to fetch file|Reached the end of stream|EOFException"
     r"|FileNotFoundException|NotFoundException|File does not exist|Failed to open input stream for file",
     re.IGNORECASE,
 )
@@ -70,18 +72,21 @@ def is_alive(session: SparkSession) -> bool:
 
 
 @contextmanager
-def spark_errors() -> Iterator[None]:
-    """Turn what Spark says of a lost server, a full disk or a damaged file into our errors; the rest passes through."""
+def spark_errors(files: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
+    """Turn what Spark says of a lost server, a full disk or a damaged file into our errors; the rest passes through.
+
+    A failed page checksum comes without its file's name: then `files`, the data files that were read, are searched for it.
+    """
     try:
         yield
     except (PySparkException, grpc.RpcError, ConnectionError) as error:
-        translated = translate(error)
+        translated = translate(error, files)
         if translated is None:
             raise
         raise translated from error
 
 
-def translate(error: Exception) -> SparkDown | DiskFull | DamagedData | None:
+def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> SparkDown | DiskFull | DamagedData | None:
     """Our error for one of Spark's, or None where Spark's own says it best."""
     text = _whole_text(error)
     if _FULL.search(text):
@@ -95,8 +100,9 @@ def translate(error: Exception) -> SparkDown | DiskFull | DamagedData | None:
             "Nothing was published by this attempt; it is tried again with a new session, on a new server if it is gone."
         )
     if _DAMAGED.search(text):
+        names = _named(text) or _named("\n".join(damaged_files(files())))
         return DamagedData(
-            f"a data file is damaged or missing{_named(text)}; the attempt stopped, nothing was published.\n"
+            f"a data file is damaged or missing{names}; the attempt stopped, nothing was published.\n"
             "Restore the file from a backup, or rebuild its block (dwh restate)."
         )
     return None

@@ -56,7 +56,7 @@ def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(spark_
     fresh.stop()
 
 
-def test_after_warming_a_small_append_is_quick_and_nothing_is_left(spark_server: SparkServer, run_folder: Path) -> None:
+def test_warming_leaves_nothing_behind(spark_server: SparkServer, run_folder: Path) -> None:
     spark_server.start(timeout=240)
     spark_server.warm()
     assert list((run_folder / "spark").glob("warm-*")) == []

@@ -59,7 +59,7 @@ def test_a_flipped_byte_is_damaged_data_that_names_the_file(session: SparkSessio
     content[len(content) // 2] ^= 0x10
     file.write_bytes(content)
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
-    with pytest.raises(DamagedData, match=file.name), spark_errors():
+    with pytest.raises(DamagedData, match=file.name), spark_errors(files=lambda: [str(file)]):
         session.table(table).toArrow()
 
 
