@@ -14,6 +14,7 @@ import typer
 from dwh_assets.cli.logs import log_to_file
 from dwh_assets.cli.output import working
 from dwh_assets.cli.presence import present
+from dwh_assets.cli.stopping import undisturbed
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
@@ -22,6 +23,7 @@ from dwh_assets.model.errors import ConfigError
 
 if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine
+    from dwh_assets.warehouse.server import SparkServer
 
 
 def settings_of(context: typer.Context) -> Settings:
@@ -69,20 +71,22 @@ def _require_warehouse(settings: Settings) -> None:
 
 
 @contextmanager
-def _servers(settings: Settings, spark: object = None) -> Iterator[None]:
+def _servers(settings: Settings, spark: SparkServer | None = None) -> Iterator[None]:
     log_to_file(settings)
-    with present(settings.home, partial(_stop, settings)) as owns:
+    with present(settings.home, partial(stop_server, settings)) as owns:
         if settings.postgres_url is None and not EmbeddedPostgres(settings.home).running():
             owns("postgres")
-        if spark is not None and settings.spark_remote is None and not spark.running():  # type: ignore[attr-defined]
+        if spark is not None and settings.spark_remote is None and not spark.running():
             owns("spark")
         yield
 
 
-def _stop(settings: Settings, name: str) -> None:
-    if name == "postgres":
-        EmbeddedPostgres(settings.home).stop()
-        return
-    from dwh_assets.warehouse.server import SparkServer
+def stop_server(settings: Settings, name: str) -> None:
+    """End one of the servers of this home."""
+    with undisturbed():
+        if name == "postgres":
+            EmbeddedPostgres(settings.home).stop()
+            return
+        from dwh_assets.warehouse.server import SparkServer
 
-    SparkServer(settings).stop()
+        SparkServer(settings).stop()

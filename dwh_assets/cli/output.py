@@ -88,7 +88,9 @@ def table(rows: Sequence[Row], columns: Sequence[Column], title: str = "") -> Ta
     shown = [c for c in columns if not c.wide or console().width >= WIDE]
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title or None, title_justify="left", show_edge=False)
     for c in shown:
-        made.add_column(c.title, justify="right" if c.right else "left", no_wrap=not c.folds, overflow="fold" if c.folds else "ignore")
+        made.add_column(
+            c.title, justify="right" if c.right else "left", no_wrap=not c.folds, overflow="fold" if c.folds else "ignore"
+        )
     for row in rows:
         made.add_row(*(c.show(row) for c in shown))
     return made

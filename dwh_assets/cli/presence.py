@@ -11,7 +11,6 @@ from pathlib import Path
 from dwh_assets.model.errors import AlreadyRunning
 
 
-
 @contextmanager
 def alone(home: Path) -> Iterator[None]:
     """Be the one `dwh up` of this home. The kernel frees the lock when the process dies, however it dies."""

@@ -1,0 +1,40 @@
+"""The chain of what a topic waits for, drawn as a tree."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from rich.markup import escape
+from rich.tree import Tree
+
+from dwh_assets.cli import formats
+from dwh_assets.cli.chain import Link
+from dwh_assets.cli.estimate import Estimate
+from dwh_assets.cli.output import console
+
+
+def print_chain(link: Link) -> None:
+    tree = Tree(_label(link), guide_style="dim")
+    _grow(tree, link)
+    console().print(tree)
+    console().print(f"[dim]should be done:[/] {_when(link.estimate)}\n", soft_wrap=True)
+
+
+def _grow(tree: Tree, link: Link) -> None:
+    for child in link.waits_for:
+        _grow(tree.add(_label(child)), child)
+
+
+def _label(link: Link) -> str:
+    verdict = formats.coloured(link.verdict, red=link.parked)
+    mark = " [yellow]<- slowest[/]" if link.followed else ""
+    watermark = f"complete up to {formats.instant(link.watermark)}" if link.watermark else "completeness unknown"
+    return f"[bold]{link.name}[/] {verdict}, {watermark}{mark}\n{escape(link.why)}"
+
+
+def _when(estimate: Estimate) -> str:
+    if estimate.at is None:
+        return escape(estimate.text)
+    left = (estimate.at - datetime.now(UTC)).total_seconds()
+    soon = f" (in {formats.span(left)})" if left > 1 else ""
+    return f"{formats.instant(estimate.at)}{soon}: {escape(estimate.text)}"

@@ -1,0 +1,156 @@
+"""The columns of each table that commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.markup import escape
+
+from dwh_assets.cli import formats
+from dwh_assets.cli.output import Column, column
+
+Row = Mapping[str, Any]
+
+
+def _verdict(row: Row) -> str:
+    return formats.coloured(row["verdict"], red=row["parked"])
+
+
+def _pending(row: Row) -> str:
+    if not row["pending_rows"]:
+        return "some" if row["more"] and row["due"] else ""
+    return formats.count(row["pending_rows"]) + ("+" if row["more"] else "")
+
+
+STATUS = [
+    column("topic", "topic"),
+    Column("verdict", _verdict),
+    column("cursor", "last_pos", formats.short_instant),
+    column("watermark", "watermark", formats.short_instant, wide=True),
+    column("lag", "lag_seconds", formats.span, right=True),
+    Column("pending", _pending, right=True),
+    column("why", "why", folds=True),
+]
+
+
+def left_behind(row: Row) -> str:
+    """What a status line has no room for, and what to do about it."""
+    parts = []
+    if row["late_rows"]:
+        parts.append(f"{formats.count(row['late_rows'])} late rows: dwh restate {row['topic']} --late")
+    if row["stale_blocks"]:
+        parts.append(f"{formats.count(row['stale_blocks'])} stale blocks: dwh restate {row['topic']} --stale")
+    return f"[yellow]{row['topic']}[/]: {'; '.join(parts)}"
+
+
+def _range(row: Row) -> str:
+    last, next_ = row["last_pos"], row["next_pos"]
+    return f"{formats.instant(last)} .. {formats.instant(next_)}"
+
+
+def _rows_of_block(row: Row) -> str:
+    if row["rows"] is None:
+        return f"~{formats.count(row['planned_rows'])}" if row["planned_rows"] is not None else ""
+    return formats.count(row["rows"])
+
+
+def _notes(row: Row) -> str:
+    late = [f"[yellow]{formats.count(row['late_rows'])} late rows[/]"] if row["late_rows"] else []
+    waived = [f"released: {', '.join(row['waived'])}"] if row["waived"] else []
+    lost = [f"{row['crashes']} workers lost"] if row["crashes"] else []
+    return ", ".join([*late, *waived, *lost])
+
+
+BLOCKS = [
+    column("block", "id", lambda value: f"#{value}", right=True),
+    column("no.", "seq", right=True),
+    column("state", "status", formats.coloured),
+    Column("from (exclusive) .. to", _range),
+    Column("rows", _rows_of_block, right=True),
+    column("took", "seconds", formats.seconds, right=True),
+    Column("tries", lambda row: formats.count(row["attempts"]) if row["attempts"] else "", right=True),
+    Column("notes", _notes, folds=True),
+]
+
+EXECUTIONS = [
+    column("execution", "id", right=True),
+    Column("try", lambda row: "restated" if row["restatement_id"] else str(row["attempt"]), right=True),
+    column("ended as", "execution_code", formats.coloured),
+    column("began", "started_at", formats.instant),
+    column("took", "seconds", formats.seconds, right=True),
+    column("read", "rows_read", formats.count, right=True),
+    column("written", "rows_inserted", formats.count, right=True),
+    column("worker", "worker", wide=True),
+]
+
+LOG = [
+    column("loaded", "loaded_at", formats.instant),
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("rows", "rows", formats.count, right=True),
+    column("rows/s", "rows_per_second", formats.count, right=True),
+    column("took", "seconds", formats.seconds, right=True),
+    column("lag", "lag_seconds", formats.span, right=True),
+    column("size", "bytes", formats.size, right=True),
+    column("memory", "memory", formats.size, right=True, wide=True),
+    column("try", "attempt", right=True),
+    column("nulls", "nulls", lambda value: escape(formats.figures(value)), folds=True),
+]
+
+ERRORS = [
+    column("newest", "last_at", formats.instant),
+    column("times", "times", formats.count, right=True),
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("text", "text", folds=True),
+]
+
+EVENTS = [
+    column("at", "at", formats.instant),
+    column("code", "code", formats.coloured),
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("who", "who", wide=True),
+    column("text", "text", formats.first_line, folds=True),
+]
+
+MODULES = [
+    column("module", "name"),
+    column("processor", "processor"),
+    column("base", "base"),
+    column("delay", "delay"),
+    column("repeat", "repeat"),
+    column("maxstep", "maxstep", formats.count, right=True),
+    column("description", "description", folds=True),
+]
+
+HISTORY = [
+    column("changed", "changed_at", formats.instant),
+    column("module", "module"),
+    column("version", "version", right=True),
+    column("by", "changed_by"),
+    column("what", "what", folds=True),
+]
+
+CHANGES = [
+    column("what", "kind", lambda value: {"add": "[green]add[/]", "remove": "[red]remove[/]"}.get(value, "[yellow]change[/]")),
+    column("kind", "what"),
+    column("name", "name"),
+    column("details", "text", folds=True),
+]
+
+FINDINGS = [
+    column("invariant", "invariant"),
+    Column("kind", lambda row: "[red]error[/]" if row["severity"] == "error" else "[yellow]late[/]"),
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("what does not hold", "text", folds=True),
+]
+
+SPANS = [
+    column("topic", "topic"),
+    column("blocks", "blocks", formats.count, right=True),
+    Column("no.", lambda row: f"{row['first']} to {row['last']}"),
+    column("base rows", "rows", formats.count, right=True),
+]

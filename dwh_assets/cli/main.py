@@ -1,0 +1,119 @@
+"""The `dwh` command: its commands, and what becomes of errors."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dwh_assets.cli import acting, lineage, looking, proving, restating, running
+from dwh_assets.cli.logs import keep_traceback
+from dwh_assets.cli.output import Printer, warn
+from dwh_assets.config.settings import load_settings
+from dwh_assets.model.errors import DwhError
+
+HELP = """A data warehouse that loads itself, block by block, and can prove it.
+
+Start here: [bold]dwh up[/] in a project folder, then [bold]dwh status[/] in another terminal.
+"""
+EXIT_CODES = """[bold]Exit codes[/]: 0 ok · 1 not ok, or verify found something · 2 a person must act · 3 try again later ·
+4 refused, another worker goes on · 130 interrupted.
+
+[bold]Settings[/] come from DWH_* variables; state lives in .dwh/ (DWH_HOME), the log in .dwh/logs/dwh.log."""
+
+app = typer.Typer(
+    help=HELP,
+    epilog=EXIT_CODES,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    add_completion=True,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        Printer().say(f"dwh {version('dwh-assets')}")
+        raise typer.Exit
+
+
+@app.callback()
+def settings(
+    context: typer.Context,
+    home: Annotated[
+        Path | None, typer.Option("--home", help="Folder of all state; DWH_HOME, default .dwh", show_default=False)
+    ] = None,
+    project: Annotated[
+        Path | None,
+        typer.Option("--project", help="Folder with lineage/ and sql/; DWH_PROJECT, default here", show_default=False),
+    ] = None,
+    show_version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    given = {"home": home, "project": project}
+    context.obj = load_settings(**{name: value for name, value in given.items() if value is not None})
+
+
+_GROUPS = {
+    "Load": (running.up, running.run, running.down),
+    "Look": (looking.status, looking.why, looking.blocks, looking.block, looking.log, looking.errors),
+    "Act by hand (each with --reason)": (
+        acting.retry,
+        acting.release,
+        acting.skip,
+        acting.reset,
+        acting.unlock,
+        restating.restate,
+    ),
+    "Prove": (proving.verify, proving.bench),
+}
+for _group, _commands in _GROUPS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_group)(_command)
+app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
+
+
+def main() -> None:
+    logging.captureWarnings(True)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command; errors become a message on stderr and an exit code."""
+    try:
+        app(list(arguments), prog_name="dwh")
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 0
+    except DwhError as error:
+        logging.getLogger(__name__).error("%s", error)
+        warn(f"dwh: {error}")
+        return error.exit_code
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last resort: a short text for people, the traceback for those who repair
+        return _unexpected(error)
+    return 0
+
+
+def _unexpected(error: Exception) -> int:
+    file = keep_traceback(error, _home())
+    logging.getLogger(__name__).exception("unexpected error")
+    text = str(error).split("\n", 1)[0][:300]
+    warn(f"dwh: an unexpected error, {type(error).__name__}: {text}\nThis should not happen. The whole story is in {file}")
+    return 1
+
+
+def _home() -> Path | None:
+    try:
+        return load_settings().home
+    except DwhError:
+        return None

@@ -1,0 +1,103 @@
+"""Commands that load: up, run, down."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import psutil
+import typer
+
+from dwh_assets.cli.looking import Topics, named
+from dwh_assets.cli.opening import settings_of, warehouse
+from dwh_assets.cli.options import Json
+from dwh_assets.cli.output import printer, warn, working
+from dwh_assets.cli.presence import alone, pid_of_up, present
+from dwh_assets.cli.progress import Progress
+from dwh_assets.cli.stopping import Stopping, stopping
+from dwh_assets.control.reports import Reports
+from dwh_assets.model.errors import ConfigError, Transient
+
+if TYPE_CHECKING:
+    from dwh_assets.engine.engine import Engine
+
+DOWN_SECONDS = 120.0
+
+
+def up(
+    context: typer.Context,
+    feed: Annotated[
+        bool | None, typer.Option("--feed/--no-feed", help="Feed the demo's sources. [default: if it is the demo]")
+    ] = None,
+) -> None:
+    """This project's warehouse on this machine: Postgres, Spark, the Lineage applied, and every topic loaded as it is due."""
+    from dwh_assets.cli.starting import start
+
+    settings = settings_of(context)
+    with stopping() as signals, alone(settings.home):
+        try:
+            with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
+                progress = _loop(engine, signals, None, False, Progress())
+                warn(f"stopping: {progress.summary()}")
+        finally:
+            signals.gentle = False
+    raise typer.Exit(signals.exit_code)
+
+
+def run(
+    context: typer.Context,
+    until_dry: Annotated[bool, typer.Option("--until-dry", help="End when nothing more can be loaded now.")] = False,
+    topic: Topics = None,
+    as_json: Json = False,
+) -> None:
+    """Load what is due, without Dagster, until it is stopped or nothing is left."""
+    settings = settings_of(context)
+    with stopping() as signals, warehouse(settings, create=True) as engine:
+        reports = Reports(engine.database)
+        if not reports.status():
+            raise ConfigError(
+                "no Lineage is in force, so there is nothing to load. `dwh lineage apply` puts this project's in force."
+            )
+        topics = named(reports, topic)
+        with working("starting Spark"):
+            engine.spark.start()
+        progress = _loop(engine, signals, topics, until_dry, Progress(quiet=as_json))
+    if as_json:
+        printer(True).json(progress.as_dict())
+    else:
+        warn(f"done: {progress.summary()}")
+    raise typer.Exit(signals.exit_code or progress.exit_code)
+
+
+def _loop(engine: Engine, signals: Stopping, topics: list[str] | None, until_dry: bool, progress: Progress) -> Progress:
+    from dwh_assets.engine.loop import Loop
+
+    chosen = None if topics is None else frozenset(topics)
+    signals.gentle = True
+    Loop(engine, topics=chosen, report=progress.report, stop=signals.stop).run(until_dry=until_dry)
+    return progress
+
+
+def down(context: typer.Context) -> None:
+    """End the `dwh up` of this folder, and servers that a killed one left behind."""
+    settings = settings_of(context)
+    pid = pid_of_up(settings.home)
+    if pid is not None:
+        with working(f"process {pid} finishes its blocks"):
+            _end(pid)
+    if (settings.home / "owned").exists():
+        from dwh_assets.cli.opening import stop_server
+
+        with working("stopping the servers"), present(settings.home, lambda name: stop_server(settings, name)):
+            pass
+    printer(False).say("down." if pid is not None else "no dwh up was running; nothing is left behind.")
+
+
+def _end(pid: int) -> None:
+    try:
+        process = psutil.Process(pid)
+        process.terminate()
+        process.wait(DOWN_SECONDS)
+    except psutil.NoSuchProcess:
+        return
+    except psutil.TimeoutExpired:
+        raise Transient(f"process {pid} still loads a block after {DOWN_SECONDS:.0f} s; it ends when that is done.") from None

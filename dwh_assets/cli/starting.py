@@ -1,0 +1,87 @@
+"""What `dwh up` starts before its loop: Spark, the demo's feed, the Lineage of this project."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from importlib.metadata import version
+
+from dwh_assets.cli.opening import who
+from dwh_assets.cli.output import Printer, working
+from dwh_assets.config.lineage_files import load_lineage
+from dwh_assets.demo.feed import Feed
+from dwh_assets.demo.streams import STREAMS
+from dwh_assets.engine.apply import Preview, apply
+from dwh_assets.engine.engine import Engine
+from dwh_assets.model.module import Lineage
+
+
+@contextmanager
+def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[None]:
+    """Everything a loop needs; the feed runs until `stop` is set."""
+    settings = engine.settings
+    lineage = load_lineage(settings.lineage_folder, settings.transforms_folder)
+    feeder = Feed(engine.catalog, engine.postgres_url) if (is_demo(lineage) if feed is None else feed) else None
+    with ThreadPoolExecutor(1) as pool:
+        spark = pool.submit(start_spark, engine)
+        if feeder is not None:
+            with working("the demo's shop makes up its past"):
+                feeder.prepare()
+                feeder.backlog()
+        with working("starting Spark (10 to 30 s; the first time it fetches its jars)"):
+            spark.result()
+    with working("applying the Lineage"):
+        applied = apply(engine, lineage, who())
+    _tell(engine, lineage, applied, feeder is not None)
+    with _feeding(feeder, stop):
+        yield
+
+
+def start_spark(engine: Engine) -> None:
+    engine.spark.start()
+    if engine.settings.spark_remote is None:
+        engine.spark.warm()
+
+
+def is_demo(lineage: Lineage) -> bool:
+    """The demo is the project whose sources are those that the demo's generator feeds."""
+    return {stream.name for stream in STREAMS} <= {source.name for source in lineage.sources}
+
+
+@contextmanager
+def _feeding(feeder: Feed | None, stop: threading.Event) -> Iterator[None]:
+    thread = None if feeder is None else threading.Thread(target=feeder.run, args=(stop,), name="feed", daemon=True)
+    if thread is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if thread is not None:
+            thread.join()
+
+
+def _tell(engine: Engine, lineage: Lineage, applied: Preview, fed: bool) -> None:
+    settings, say = engine.settings, Printer().say
+    embedded = "" if settings.postgres_url else " (embedded Postgres)"
+    master = "" if settings.spark_remote else f" ({settings.spark_master})"
+    say(f"[bold]dwh {version('dwh-assets')}[/]  {settings.home}")
+    say(f"  control store  {engine.database.place}{embedded}")
+    say(f"  Spark          {engine.spark.url}{master}")
+    say(f"  tables         {settings.warehouse_root}")
+    say(f"  Lineage        {len(lineage.modules)} modules, {len(lineage.sources)} sources; {changes_in_words(applied)}")
+    if fed:
+        say("  feed           the demo's shop is open; its sources grow as long as this runs")
+    say(f"  log            {settings.home / 'logs' / 'dwh.log'}")
+    say("[dim]Look with `dwh status` in another terminal; Ctrl-C ends everything.[/]\n")
+
+
+def changes_in_words(applied: Preview) -> str:
+    kinds = [change.kind for change in applied.modules]
+    words = [f"{kinds.count(kind)} {word}" for kind, word in _WORDS.items() if kind in kinds]
+    return ", ".join(words) or "nothing changed"
+
+
+_WORDS = {"add": "added", "change": "changed", "remove": "removed"}
