@@ -7,8 +7,8 @@ from typing import Any
 
 import psycopg
 
-from dwh_assets.config.lineage_spec import module_from_spec
-from dwh_assets.control.database import Database
+from dwh_assets.config.lineage_spec import from_spec
+from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block, Claim
@@ -63,7 +63,7 @@ class ClaimStore:
 
     def _evaluate(self, connection: Connection, topic: str, code_version: str, force: bool) -> Claim | DwhError:
         row = lock_topic(connection, topic)
-        verdict = connection.execute(sql("select_verdicts"), {"topics": [topic]}).fetchone()
+        verdict = one(connection.execute(sql("select_verdicts"), {"topics": [topic]}))
         if verdict["verdict"] == "LOCKED" and protected("lock"):
             return self._refuse(connection, row, f"topic {topic}: {verdict['reason']}. Nothing was touched by this attempt.")
         if verdict["verdict"] in ("INACTIVE", "NOT_INITIALISED") or not (verdict["due"] or force):
@@ -134,25 +134,27 @@ class ClaimStore:
 
     def _take(self, connection: Connection, row: Row, work: tuple[Row | None, list[Block]], code_version: str) -> Claim:
         restatement, blocks = work
-        module = module_from_spec(row["spec"])
+        module = from_spec(row["spec"])
         lease = {"topic_id": row["id"], "worker": self.worker, "lease": self.lease_seconds}
-        token = connection.execute(sql("take_lease"), lease).fetchone()["token"]
+        token = one(connection.execute(sql("take_lease"), lease))["token"]
         failpoint("claim.inside")
         if restatement is None:
             connection.execute(sql("open_block"), {"block_id": blocks[0].id})
-        execution = connection.execute(
-            sql("insert_execution"),
-            {
-                "topic_id": row["id"],
-                "block_id": None if restatement else blocks[0].id,
-                "restatement_id": restatement["id"] if restatement else None,
-                "token": token,
-                "worker": self.worker,
-                "module_version": row["module_version"],
-                "code_version": code_version,
-                "inputs": list(module.inputs),
-            },
-        ).fetchone()
+        execution = one(
+            connection.execute(
+                sql("insert_execution"),
+                {
+                    "topic_id": row["id"],
+                    "block_id": None if restatement else blocks[0].id,
+                    "restatement_id": restatement["id"] if restatement else None,
+                    "token": token,
+                    "worker": self.worker,
+                    "module_version": row["module_version"],
+                    "code_version": code_version,
+                    "inputs": list(module.inputs),
+                },
+            )
+        )
         return Claim(
             topic=row["name"],
             topic_id=row["id"],
@@ -219,11 +221,10 @@ class ClaimStore:
             return "lost"
         if claim.kind == "load":
             hold = {"block_id": claim.block.id, "failures": int(counts), "crashes": int(crash), "park": park}
-            held = connection.execute(sql("hold_back_block"), hold).fetchone()
+            held = one(connection.execute(sql("hold_back_block"), hold))
         else:
-            held = connection.execute(
-                sql("hold_back_restatement"), {"id": claim.restatement, "failures": int(counts), "park": park}
-            ).fetchone()
+            hold = {"id": claim.restatement, "failures": int(counts), "park": park}
+            held = one(connection.execute(sql("hold_back_restatement"), hold))
         failures = held["failures"] if counts else 0
         back = {"topic_id": claim.topic_id, "token": claim.token, "problem": reason, "failures": failures}
         connection.execute(sql("hold_back_topic"), back)

@@ -1,4 +1,4 @@
-"""The one transaction that publishes a block: guards, catalog pointers, cursor, watermark, block, execution, statistics, lease."""
+"""The one transaction that publishes a block: guards, catalog pointers, cursor, block, execution, statistics, lease."""
 
 from __future__ import annotations
 

@@ -106,6 +106,14 @@ class Database:
         return "it answers, but all connections of this process are in use"
 
 
+def one(cursor: psycopg.Cursor[Any]) -> dict[str, Any]:
+    """The row of a statement that always gives one."""
+    row = cursor.fetchone()
+    if row is None:
+        raise LookupError("a statement that always gives a row gave none")
+    return row
+
+
 class _IntegralNumeric(Loader):
     """Ids are numeric(20); without a fraction they are ints."""
 

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import psycopg
 
-from dwh_assets.config.lineage_spec import module_from_spec, module_to_spec, source_from_spec, source_to_spec
+from dwh_assets.config.lineage_spec import from_spec, source_from_spec, source_to_spec, to_spec
 from dwh_assets.control.acts import first_watermark
-from dwh_assets.control.database import Database
+from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import initialise
@@ -40,13 +40,13 @@ class LineageStore:
         self.database = database
 
     def active(self) -> Lineage:
-        modules = tuple(module_from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
+        modules = tuple(from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
         return Lineage(modules, sources)
 
     def diff(self, lineage: Lineage) -> list[Change]:
         active = self.active()
-        modules = _diff("module", _specs(active.modules, module_to_spec), _specs(lineage.modules, module_to_spec))
+        modules = _diff("module", _specs(active.modules, to_spec), _specs(lineage.modules, to_spec))
         sources = _diff("source", _specs(active.sources, source_to_spec), _specs(lineage.sources, source_to_spec))
         return [*sources, *modules]
 
@@ -66,8 +66,8 @@ class LineageStore:
         return changes
 
 
-def _specs(things: tuple[Any, ...], to_spec: Callable[[Any], Spec]) -> dict[str, Spec]:
-    return {thing.name: to_spec(thing) for thing in things}
+def _specs(things: tuple[Any, ...], spec_of: Callable[[Any], Spec]) -> dict[str, Spec]:
+    return {thing.name: spec_of(thing) for thing in things}
 
 
 def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
@@ -127,12 +127,11 @@ def _remove_module(connection: Connection, name: str, who: str) -> None:
 
 
 def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
-    spec = json.dumps(module_to_spec(module))
+    spec = json.dumps(to_spec(module))
     place = lineage.places.get(module.name, "")
     connection.execute(sql("put_target"), {"name": module.table})
-    version = connection.execute(
-        sql("insert_module_version"), {"module": module.name, "spec": spec, "place": place, "who": who}
-    ).fetchone()["version"]
+    kept = {"module": module.name, "spec": spec, "place": place, "who": who}
+    version = one(connection.execute(sql("insert_module_version"), kept))["version"]
     connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
     _put_dependencies(connection, module, lineage)
     connection.execute(sql("deactivate_topics"), {"module": module.name, "names": list(module.topics)})
@@ -169,7 +168,7 @@ def _put_dependencies(connection: Connection, module: Module, lineage: Lineage) 
 def _put_topic(connection: Connection, module: Module, topic: str) -> None:
     _, _, shard = topic.partition(":")
     values = {"name": topic, "module": module.name, "target": module.table, "shard": shard or None}
-    row = connection.execute(sql("put_topic"), values).fetchone()
+    row = one(connection.execute(sql("put_topic"), values))
     start = start_position(module.start, row["now"])
     initialise(connection, row["id"], start, first_watermark(start))
 
@@ -183,5 +182,7 @@ def start_position(start: str, now: datetime) -> Position:
     try:
         instant = datetime.fromisoformat(start)
     except ValueError:
-        raise ActRefused(f"{start!r} is not a position; write earliest, now, or an instant such as 2026-01-31T00:00:00Z") from None
+        raise ActRefused(
+            f"{start!r} is not a position; write earliest, now, or an instant such as 2026-01-31T00:00:00Z"
+        ) from None
     return Position(instant if instant.tzinfo else instant.replace(tzinfo=UTC), 0)

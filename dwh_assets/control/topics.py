@@ -9,9 +9,11 @@ from typing import Any
 
 import psycopg
 
+from dwh_assets.control.claims import block_of
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
+from dwh_assets.model.block import Block
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.position import Position
 
@@ -53,7 +55,9 @@ class TopicStore:
         tail = Position(row["next_pos"], int(row["next_id"]))
         return PlanningState(row["token"], row["seq"], tail, row["planned"], row["rows_per_second"])
 
-    def store_plan(self, topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock], upto: datetime, examined: datetime) -> bool:
+    def store_plan(
+        self, topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock], upto: datetime, examined: datetime
+    ) -> bool:
         """Store blocks behind the tail they were cut from; False if the topic has changed since, and nothing was stored."""
         failpoint("plan.before")
         with self.database.transaction() as connection:
@@ -68,6 +72,11 @@ class TopicStore:
             connection.execute(sql("finish_plan"), finished)
         failpoint("plan.after")
         return True
+
+    def blocks(self, topic_id: int, first: int, last: int) -> list[Block]:
+        """The blocks that hold rows, from one sequence number to another."""
+        rows = self.database.fetch(sql("blocks_between"), topic_id=topic_id, first=first, last=last)
+        return [block_of(row) for row in rows]
 
     def fail_plan(self, topic: Row, problem: str, worker: str) -> None:
         with self.database.transaction() as connection:

@@ -51,7 +51,7 @@ class Feed:
     def generator(self) -> Generator:
         if self._generator is None:
             self.prepare()
-        assert self._generator is not None  # noqa: S101 - prepare has set it
+        assert self._generator is not None
         return self._generator
 
     def backlog(self) -> int:
@@ -106,7 +106,7 @@ def _since(stream: Stream, fed: datetime | None, upto: datetime, opening: dateti
 def _lifted(row: Row, least: datetime) -> Row:
     """A customer who changed while the feed was down is recorded when it is back: the past is closed."""
     pos = row[0]
-    assert isinstance(pos, datetime)  # noqa: S101 - the first column is the position
+    assert isinstance(pos, datetime)
     return (max(pos, least), *row[1:])
 
 

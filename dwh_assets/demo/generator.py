@@ -51,7 +51,7 @@ class Generator:
 def _arrival(stream: Stream, row: Row) -> datetime:
     """When the row reaches its table. Rows that share a (pos, id) arrive together."""
     pos, id_ = row[0], row[1]
-    assert isinstance(pos, datetime) and isinstance(id_, int)  # noqa: S101, PT018 - the first two columns are the position
+    assert isinstance(pos, datetime) and isinstance(id_, int)  # noqa: PT018 - the first two columns are the position
     lateness = id_ * 2_654_435_761 % (LATENESS // _MICROSECOND) * _MICROSECOND
     return _next_delivery(stream, pos + lateness)
 

@@ -62,7 +62,7 @@ class Oltp:
                 [first.seed, first.start, first.scale, first.past],
             )
             row = connection.execute("select seed, start, scale, past from crm.demo").fetchone()
-        assert row is not None  # noqa: S101 - the statement before made sure of it
+        assert row is not None
         return Story(*row)
 
     def fed_upto(self, stream: Stream) -> datetime | None:

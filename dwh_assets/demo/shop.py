@@ -148,7 +148,7 @@ class Shop:
     def _payments(self, random: Random, cell: int) -> Iterator[Row]:
         for order in self.rows("stage.web_orders", cell):
             pos, id_, order_id, customer, _, quantity, price, voucher = order
-            assert isinstance(pos, datetime) and isinstance(quantity, int) and isinstance(price, Decimal)  # noqa: S101, PT018
+            assert isinstance(pos, datetime) and isinstance(quantity, int) and isinstance(price, Decimal)  # noqa: PT018
             cents = int(price * 100) * quantity * (90 if voucher else 100) // 100
             status = "declined" if random.random() < 0.02 else "captured"
             paid_at = pos + timedelta(milliseconds=random.randint(200, 3000))

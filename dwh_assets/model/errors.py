@@ -4,6 +4,7 @@
     ├── Transient                 trying again may help; the engine does
     │   ├── ControlStoreDown
     │   ├── SparkDown
+    │   ├── SourceDown            the database of a source cannot be reached
     │   ├── PointerTaken          another writer published to the same table meanwhile
     │   └── StagedAgain           the head moved under a replacing write
     ├── Refused                   this attempt must end; another one goes on, nothing to repair
@@ -45,6 +46,9 @@ class ControlStoreDown(Transient): ...
 
 
 class SparkDown(Transient): ...
+
+
+class SourceDown(Transient): ...
 
 
 class PointerTaken(Transient): ...
@@ -91,7 +95,12 @@ class BadPosition(Terminal): ...
 class SchemaDrift(Terminal): ...
 
 
-class SqlRefused(Terminal): ...
+class SqlRefused(Terminal):
+    """A statement that must not reach Spark; `problems` are its lines and what is wrong there."""
+
+    def __init__(self, message: str, problems: tuple[tuple[int, str], ...] = ()) -> None:
+        self.problems = problems
+        super().__init__(message)
 
 
 class CheckFailed(Terminal): ...

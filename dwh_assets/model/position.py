@@ -26,6 +26,7 @@ class Position:
         return f"({self.pos.astimezone(UTC):%Y-%m-%d %H:%M:%S.%f}, {self.id})"
 
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 EARLIEST = Position(datetime(1, 1, 1, tzinfo=UTC), 0)
 
 

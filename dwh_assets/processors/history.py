@@ -44,7 +44,8 @@ class History(Processor):
         """The versions of these blocks go, and what they had closed is open again."""
         super().clear(work)
         work.session.sql(
-            f"UPDATE {work.branch} SET valid_to = NULL, is_current = true, _closed_by = NULL WHERE _closed_by IN ({work.block_list})"
+            f"UPDATE {work.branch} SET valid_to = NULL, is_current = true, _closed_by = NULL "
+            f"WHERE _closed_by IN ({work.block_list})"
         )
 
 
@@ -52,12 +53,13 @@ def _close(work: Work, view: str) -> int:
     """End the current version of each key at its first new one; returns how many were ended."""
     keys = ", ".join(f"`{c}`" for c in work.module.key)
     same = " AND ".join(f"t.`{c}` <=> s.`{c}`" for c in work.module.key)
-    first = f"(SELECT {keys}, min_by(valid_from, valid_from) AS at, min_by(_block, valid_from) AS by FROM {view} GROUP BY {keys})"
+    earliest = f"min(struct(valid_from, `{work.module.position[1]}`, _block)) AS earliest"
+    first = f"(SELECT {keys}, {earliest} FROM {view} GROUP BY {keys})"
     row = work.session.sql(f"SELECT count(*) AS n FROM {work.branch} t JOIN {first} s ON {same} WHERE t.is_current").first()
     assert row is not None
     if row.n:
         work.session.sql(
-            f"MERGE INTO {work.branch} t USING {first} s ON {same} AND t.is_current "
-            "WHEN MATCHED THEN UPDATE SET t.valid_to = s.at, t.is_current = false, t._closed_by = s.by"
+            f"MERGE INTO {work.branch} t USING {first} s ON {same} AND t.is_current WHEN MATCHED THEN UPDATE SET "
+            "t.valid_to = s.earliest.valid_from, t.is_current = false, t._closed_by = s.earliest._block"
         )
     return row.n

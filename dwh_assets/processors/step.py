@@ -41,7 +41,7 @@ def last_instant_of_day(instant: datetime, timezone: str) -> datetime:
 
 
 class Range(Processor):
-    """Blocks by a span of time, for pulls from an outside database (S42). It never moves backwards: each span follows the last."""
+    """Blocks by a span of time, for pulls from an outside database; never backwards: each follows the last (S42)."""
 
     def cut(self, source: Source, tail: Position, upto: datetime, plan: Plan, module: Module, shard: str | None) -> list[Cut]:
         assert module.span is not None

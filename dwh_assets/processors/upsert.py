@@ -79,4 +79,3 @@ def _merge(work: Work, view: str) -> str:
         f"{delete}WHEN MATCHED AND {newer} THEN UPDATE SET {update} "
         f"WHEN NOT MATCHED AND NOT {gone} THEN INSERT ({names}) VALUES ({values})"
     )
-

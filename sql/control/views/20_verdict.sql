@@ -21,6 +21,7 @@ unfinished as materialized (
            min(next_pos) filter (where status = 'planned') as planned_next,
            max(id) filter (where status = 'open') as open_block,
            max(id) filter (where status = 'parked') as parked_block,
+           bool_and(not takes_all) as last_planned_full,
            sum(planned_rows) as pending_rows
     from dwh.block
     where status in ('planned', 'open', 'parked')
@@ -31,6 +32,7 @@ fact as (
            m.active as module_active,
            d.least, d.slowest, d.unknown, d.newest,
            coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.parked_block, u.pending_rows,
+           coalesce(u.last_planned_full, false) as last_planned_full,
            r.id as restatement,
            least(d.least, now() - m.delay) as upto
     from dwh.topic t
@@ -74,6 +76,7 @@ named as (
 select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n.processor, n.verdict,
        n.verdict in ('DUE', 'DUE_FULL', 'DUE_REPLAY') as due,
        n.upto, n.slowest, n.unexamined, n.planned, n.planned_next, n.open_block, n.parked_block, n.restatement, n.pending_rows,
+       n.last_planned_full,
        n.last_pos, n.last_id, n.watermark, n.examined, n.token, n.newest, n.last_end, n.not_before, n.problem,
        case n.verdict
            when 'INACTIVE' then format('%s is switched off', case when n.module_active then 'this topic' else 'module ' || n.module end)

@@ -1,0 +1,131 @@
+"""One attempt: claim, stage, check, commit. Whatever goes wrong ends in the control store, with its reason."""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dwh_assets.engine.check import check
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.lease import Lease
+from dwh_assets.engine.stage import StagedAttempt, stage
+from dwh_assets.engine.transform import code_version
+from dwh_assets.model.block import BlockStats, Claim, RowCounts
+from dwh_assets.model.errors import (
+    CheckFailed,
+    ControlStoreDown,
+    InputsChanged,
+    LeaseLost,
+    NotDue,
+    PointerTaken,
+    SparkDown,
+    Transient,
+)
+from dwh_assets.model.failpoints import failpoint, protected
+from dwh_assets.model.module import Lineage
+from dwh_assets.warehouse.branches import drop
+from dwh_assets.warehouse.publish import Pointer, discard, next_metadata, sweep
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended. `idle` means that there was nothing to do."""
+
+    result: Literal["committed", "failed", "parked", "lost", "idle"]
+    topic: str
+    text: str
+    claim: Claim | None = None
+    rows: int = 0
+    seconds: float = 0.0
+
+
+def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False) -> Outcome:
+    """Attempt the topic's first block, or its open restatement, once."""
+    try:
+        claim = engine.claims.claim(topic, _code_version(engine, lineage, topic), force)
+    except NotDue as error:
+        return Outcome("idle", topic, str(error))
+    began = time.monotonic()
+    try:
+        with Lease(engine.claims, claim).kept() as lease:
+            stats = _load(engine, lineage, claim, lease, began)
+    except Exception as error:  # noqa: BLE001 - every failure of an attempt is written down, then judged
+        return _failed(engine, claim, error)
+    rows = sum(s.rows for s in stats)
+    seconds = time.monotonic() - began
+    logger.info("%s committed: %d rows in %.2f s", claim.label, rows, seconds)
+    return Outcome("committed", topic, f"{rows} rows", claim, rows, seconds)
+
+
+def _code_version(engine: Engine, lineage: Lineage, topic: str) -> str:
+    name = topic.partition(":")[0]
+    module = next((m for m in lineage.modules if m.name == name), None)
+    return code_version(module, engine.settings.transforms_folder) if module else ""
+
+
+def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, began: float) -> list[BlockStats]:
+    staged = stage(engine, lineage, claim, lease)
+    failpoint("check.before")
+    stats = check(claim, staged, time.monotonic() - began, engine.spark.memory())
+    failpoint("check.after")
+    lease.check()
+    publish(engine, claim, staged, stats, lease)
+    return stats
+
+
+def publish(engine: Engine, claim: Claim, staged: StagedAttempt, stats: list[BlockStats], lease: Lease) -> None:
+    """Make the next metadata and commit, again and again while other writers publish to the same table."""
+    counts = _counts(staged, stats)
+    until = time.monotonic() + engine.settings.deadline_seconds
+    while True:
+        failpoint("publish.before")
+        pointer = next_metadata(engine.catalog, staged.fork, staged.staged)
+        failpoint("publish.after")
+        try:
+            _commit(engine, claim, pointer, stats, counts)
+        except PointerTaken:
+            discard(pointer)
+            lease.check()
+            if time.monotonic() > until:
+                raise
+            time.sleep(0.05)
+        else:
+            sweep(pointer)
+            return
+
+
+def _commit(engine: Engine, claim: Claim, pointer: Pointer, stats: list[BlockStats], counts: RowCounts) -> None:
+    """After a lost connection, this attempt's own row tells whether the commit happened (R8)."""
+    try:
+        engine.commits.commit(claim, [pointer], stats, counts)
+    except ControlStoreDown:
+        if not protected("reread") or engine.claims.outcome(claim) != "Succeeded":
+            raise
+        logger.info("%s: the reply of the commit was lost, the commit was not", claim.label)
+
+
+def _counts(staged: StagedAttempt, stats: list[BlockStats]) -> RowCounts:
+    read = sum(s.base_rows for s in stats)
+    inserted = staged.counts.inserted if staged.processor.forgets else sum(s.rows for s in stats)
+    return replace(staged.counts, read=read, inserted=inserted)
+
+
+def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
+    """Write the failure down. Lost workers and lost servers do not use up the attempts of a block; wrong data and code do."""
+    if isinstance(error, LeaseLost):
+        logger.warning("%s", error)
+        return Outcome("lost", claim.topic, str(error), claim)
+    if isinstance(error, SparkDown):
+        engine.forget_session()
+    park = isinstance(error, CheckFailed)
+    crash = isinstance(error, Transient)
+    text = str(error) or type(error).__name__
+    status = engine.claims.fail(claim, text, counts=not (crash or isinstance(error, InputsChanged)), crash=crash, park=park)
+    if status not in ("parked", "failed"):
+        drop(engine.catalog, claim.target, f"x{claim.execution_id}")
+    logger.warning("%s did not commit: %s", claim.label, text)
+    return Outcome("parked" if status in ("parked", "failed") else "failed", claim.topic, text, claim)

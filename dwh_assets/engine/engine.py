@@ -1,0 +1,114 @@
+"""One warehouse, opened: its settings, its control store, its catalog, its Spark server."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from pyspark.sql import SparkSession
+
+from dwh_assets.config.settings import Settings
+from dwh_assets.control.claims import ClaimStore
+from dwh_assets.control.commits import CommitStore
+from dwh_assets.control.database import Database
+from dwh_assets.control.lineage import LineageStore
+from dwh_assets.control.migrate import migrate
+from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.control.sources import SourceStore
+from dwh_assets.control.topics import TopicStore
+from dwh_assets.model.errors import SourceError
+from dwh_assets.model.module import Lineage, Module, SourceTable
+from dwh_assets.sources.iceberg import IcebergSource
+from dwh_assets.sources.postgres.source import PostgresSource
+from dwh_assets.sources.source import Source
+from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.server import SparkServer
+from dwh_assets.warehouse.session import open_session
+
+
+class Engine:
+    """What every step of the way of a block needs. Threads share it; each has its own Spark session (R12)."""
+
+    def __init__(self, settings: Settings, postgres_url: str) -> None:
+        self.settings = settings
+        self.postgres_url = postgres_url
+        self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self.database = Database(postgres_url, deadline=settings.deadline_seconds, size=settings.slots * 2 + 4)
+        self.topics = TopicStore(self.database)
+        self.claims = ClaimStore(self.database, self.worker, settings.lease_seconds)
+        self.commits = CommitStore(self.database, settings.lease_seconds)
+        self.lineage = LineageStore(self.database)
+        self.sources = SourceStore(self.database)
+        self.spark = SparkServer(settings)
+        self._sessions = threading.local()
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        return Catalog(self.postgres_url, self.settings.warehouse_root)
+
+    def session(self) -> SparkSession:
+        """This thread's session; the server is started if it is not there, and again if it was lost."""
+        remote = self.spark.start()
+        if getattr(self._sessions, "remote", None) != remote:
+            self._sessions.session = open_session(remote, self.postgres_url, self.settings.warehouse_root)
+            self._sessions.remote = remote
+        return self._sessions.session
+
+    def forget_session(self) -> None:
+        """Open a new session next time: this one lost its server."""
+        self._sessions.remote = None
+
+    def source(self, name: str, lineage: Lineage, position: tuple[str, str] | None = None) -> Source:
+        """A table as a source of rows, built here or not. `position` is what the reading module calls its columns."""
+        declared = next((s for s in lineage.sources if s.name == name), None)
+        if declared is not None:
+            return self._outside(declared, position)
+        builders = [m for m in lineage.modules if m.table == name]
+        if not builders:
+            raise SourceError(f"table {name} is neither built here nor declared in lineage/sources/.")
+        return self._built(name, builders[0], position)
+
+    def _built(self, name: str, builder: Module, position: tuple[str, str] | None) -> Source:
+        shard_by = builder.shard_by
+        return IcebergSource(
+            self.catalog, name, position or builder.position, shard_by=shard_by, built=True, session=self.session
+        )
+
+    def _outside(self, table: SourceTable, position: tuple[str, str] | None) -> Source:
+        columns = position or table.position
+        if table.kind == "iceberg":
+            return IcebergSource(
+                self.catalog,
+                table.name,
+                columns,
+                watermark_delay=table.delay,
+                shard_by=table.shard_by,
+                session=self.session,
+            )
+        url = os.environ.get(table.url_env, "") if table.url_env else self.postgres_url
+        if not url:
+            raise SourceError(f"source {table.name}: the environment variable {table.url_env} with its URL is not set.")
+        relation = table.relation or table.name
+        return PostgresSource(
+            table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
+        )
+
+    def close(self) -> None:
+        self.database.close()
+
+
+@contextmanager
+def open_engine(settings: Settings) -> Iterator[Engine]:
+    """Open the warehouse of these settings; an embedded Postgres is started, and migrated, if there is none."""
+    url = settings.postgres_url.get_secret_value() if settings.postgres_url else EmbeddedPostgres(settings.home).start()
+    engine = Engine(settings, url)
+    try:
+        migrate(engine.database)
+        yield engine
+    finally:
+        engine.close()

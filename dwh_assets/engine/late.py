@@ -1,0 +1,72 @@
+"""Late rows: base rows that appeared at or below a committed cursor (S53). Found, counted, shown; loaded by a restatement."""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from typing import Any
+
+from dwh_assets.control.claims import block_of
+from dwh_assets.control.events import log_event
+from dwh_assets.control.statements import sql
+from dwh_assets.engine.engine import Engine
+from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.module import Lineage, Module
+from dwh_assets.processors.registry import processor_named
+from dwh_assets.sources.source import Fingerprint, ReadRange
+
+logger = logging.getLogger(__name__)
+Row = dict[str, Any]
+BLOCKS = 1000  # newest committed blocks of a topic that are watched
+
+
+def find_late_rows(engine: Engine, lineage: Lineage) -> dict[str, int]:
+    """Count late rows in the newest blocks of every topic; returns the topics that have some."""
+    modules = {m.name: m for m in lineage.modules if m.active and not processor_named(m.processor).whole}
+    by_topic: dict[tuple[str, str, str | None], list[Row]] = defaultdict(list)
+    for row in engine.database.fetch(sql("watched_blocks"), blocks=BLOCKS):
+        if row["module"] in modules:
+            by_topic[row["topic"], row["module"], row["shard"]].append(row)
+    found: dict[str, int] = {}
+    for (topic, module, shard), rows in by_topic.items():
+        count = _find(engine, lineage, modules[module], topic, shard, rows)
+        if count:
+            found[topic] = count
+    return found
+
+
+def _find(engine: Engine, lineage: Lineage, module: Module, topic: str, shard: str | None, rows: list[Row]) -> int:
+    if not base_is_append_only(lineage, module.base):
+        return 0
+    ranges = [_range(row, module.base) for row in rows]
+    try:
+        late = engine.source(module.base, lineage, module.position).late(ranges, shard)
+    except ControlStoreDown:
+        raise
+    except DwhError as error:
+        logger.warning("late rows of %s could not be counted: %s", topic, error)
+        return 0
+    known = {row["id"]: row["late_rows"] for row in rows}
+    for block_id, count in late.items():
+        if count != known[block_id]:
+            _note(engine, topic, block_id, count)
+    return sum(late.values())
+
+
+def _range(row: Row, base: str) -> ReadRange:
+    block = block_of(row)
+    return block.id, block.bounds, row["inputs"].get(base), Fingerprint(block.base_rows or 0, block.hash_sum or 0)
+
+
+def _note(engine: Engine, topic: str, block_id: int, count: int) -> None:
+    text = f"{count} late rows lie in the range of block #{block_id}; dwh restate {topic} --late loads them"
+    with engine.database.transaction() as connection:
+        connection.execute(sql("note_late_rows"), {"block_id": block_id, "count": count})
+        if count:
+            log_event(connection, "LATE", text, who=engine.worker, topic=topic, block_id=block_id)
+
+
+def base_is_append_only(lineage: Lineage, base: str) -> bool:
+    """Rows of a base that is upserted, end-dated or reloaded move or vanish: its old ranges cannot be counted again."""
+    builders = [m for m in lineage.modules if m.table == base]
+    return all(not processor_named(m.processor).replaces for m in builders)

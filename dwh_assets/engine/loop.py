@@ -1,0 +1,108 @@
+"""The loop that drives the way of a block without Dagster: tick, then load what is due, a few topics side by side."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from typing import Any
+
+from dwh_assets.engine.attempt import Outcome, attempt
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.late import find_late_rows
+from dwh_assets.engine.observe import observe
+from dwh_assets.engine.plan import plan
+from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.model.errors import Refused, Transient
+from dwh_assets.model.module import Lineage
+
+logger = logging.getLogger(__name__)
+Row = dict[str, Any]
+SWEEP_SECONDS = 60.0
+
+
+@dataclass
+class Loop:
+    """Drives topics until told to stop, or until nothing more can be loaded now."""
+
+    engine: Engine
+    topics: frozenset[str] | None = None  # None: all
+    report: Callable[[Outcome], None] = lambda outcome: None
+    stop: threading.Event = field(default_factory=threading.Event)
+
+    def __post_init__(self) -> None:
+        self._swept = 0.0
+
+    def run(self, until_dry: bool = False) -> int:
+        """Returns how many blocks were committed."""
+        committed = 0
+        with ThreadPoolExecutor(self.engine.settings.slots, thread_name_prefix="slot") as pool:
+            running: dict[str, Future[Outcome]] = {}
+            while not self.stop.is_set():
+                try:
+                    lineage, due = self.tick()
+                except Transient as error:
+                    logger.warning("tick: %s", error)
+                    self.stop.wait(self.engine.settings.tick_seconds)
+                    continue
+                self._start(pool, running, lineage, due)
+                if not running and until_dry and not due:
+                    return committed
+                committed += self._collect(running)
+            wait(running.values())
+            committed += self._collect(running)
+        return committed
+
+    def tick(self) -> tuple[Lineage, list[Row]]:
+        """Observe, decide, plan; returns the Lineage in force and the topics that are due."""
+        lineage = self.engine.lineage.active()
+        observe(self.engine, lineage)
+        verdicts = self.engine.topics.verdicts()
+        if plan(self.engine, lineage, self._mine(verdicts)):
+            verdicts = self.engine.topics.verdicts()
+        self._sweep(lineage)
+        return lineage, [row for row in self._mine(verdicts) if row["due"] and _has_work(row)]
+
+    def _mine(self, verdicts: Iterable[Row]) -> list[Row]:
+        return [row for row in verdicts if self.topics is None or row["topic"] in self.topics]
+
+    def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[Outcome]], lineage: Lineage, due: list[Row]) -> None:
+        """Fill the free slots, the topic that has waited longest first."""
+        free = self.engine.settings.slots - len(running)
+        waiting = sorted((row for row in due if row["topic"] not in running), key=lambda row: str(row["last_end"] or ""))
+        for row in waiting[:free]:
+            running[row["topic"]] = pool.submit(self._attempt, lineage, row["topic"])
+
+    def _attempt(self, lineage: Lineage, topic: str) -> Outcome:
+        try:
+            return attempt(self.engine, lineage, topic)
+        except (Refused, Transient) as error:
+            return Outcome("failed", topic, str(error))
+
+    def _collect(self, running: dict[str, Future[Outcome]]) -> int:
+        """Wait for the first block to end, at most one tick; report what ended."""
+        if not running:
+            self.stop.wait(self.engine.settings.tick_seconds)
+            return 0
+        done, _ = wait(running.values(), timeout=self.engine.settings.tick_seconds, return_when=FIRST_COMPLETED)
+        committed = 0
+        for topic in [topic for topic, future in running.items() if future in done]:
+            outcome = running.pop(topic).result()
+            committed += outcome.result == "committed"
+            self.report(outcome)
+        return committed
+
+    def _sweep(self, lineage: Lineage) -> None:
+        """Now and then: drop what dead attempts left behind, and look for late rows."""
+        if time.monotonic() - self._swept < SWEEP_SECONDS:
+            return
+        self._swept = time.monotonic()
+        sweep_branches(self.engine, lineage)
+        find_late_rows(self.engine, lineage)
+
+
+def _has_work(row: Row) -> bool:
+    return bool(row["open_block"] or row["planned"] or row["restatement"])

@@ -1,0 +1,36 @@
+"""Observe: what the sources hold now, and how far the topics are that have nothing to do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from dwh_assets.engine.engine import Engine
+from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.module import Lineage, SourceTable
+
+
+def observe(engine: Engine, lineage: Lineage) -> None:
+    """Store the watermark of every source; one that fails keeps what was known of it and stalls no other."""
+    now = database_now(engine)
+    for source in lineage.sources:
+        if source.active:
+            _observe(engine, lineage, source, now)
+    engine.topics.advance_dry()
+
+
+def _observe(engine: Engine, lineage: Lineage, source: SourceTable, now: datetime) -> None:
+    try:
+        seen = engine.source(source.name, lineage).observe(now)
+    except ControlStoreDown:
+        raise
+    except DwhError as error:
+        engine.sources.failed(source.name, str(error))
+    else:
+        engine.sources.observed(source.name, seen.watermark, seen.newest, now)
+
+
+def database_now(engine: Engine) -> datetime:
+    """The one clock that counts: the control database's (R6)."""
+    row = engine.database.fetch_one("select clock_timestamp() as now")
+    assert row is not None
+    return row["now"]

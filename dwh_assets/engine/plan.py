@@ -1,0 +1,64 @@
+"""Plan: the next blocks of a topic, cut at row boundaries below its horizon and stored before any of them is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from dwh_assets.control.topics import PlannedBlock, PlanningState
+from dwh_assets.engine.engine import Engine
+from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.position import MICROSECOND
+from dwh_assets.model.sizing import next_blocks
+from dwh_assets.processors.registry import processor_named
+from dwh_assets.sources.source import Cut
+
+Row = dict[str, Any]
+PLANNABLE = ("DUE", "DUE_FULL", "LOCKED")
+
+
+def plan(engine: Engine, lineage: Lineage, verdicts: Sequence[Row]) -> int:
+    """Plan every topic that wants blocks; one that fails is held back and stalls no other. Returns how many were stored."""
+    modules = {module.name: module for module in lineage.modules}
+    return sum(_plan_or_hold_back(engine, lineage, modules[row["module"]], row) for row in verdicts if wants_blocks(row, modules))
+
+
+def wants_blocks(row: Row, modules: dict[str, Module]) -> bool:
+    """There may be unplanned rows below the horizon, and the stored plan is not long enough."""
+    if row["verdict"] not in PLANNABLE or not row["unexamined"] or row["module"] not in modules:
+        return False
+    if row["verdict"] == "LOCKED" or row["planned"]:
+        return row["last_planned_full"] and row["planned"] < modules[row["module"]].ahead // 2
+    return True
+
+
+def _plan_or_hold_back(engine: Engine, lineage: Lineage, module: Module, row: Row) -> int:
+    try:
+        return plan_topic(engine, lineage, module, row)
+    except ControlStoreDown:
+        raise
+    except DwhError as error:
+        engine.topics.fail_plan(row, str(error), engine.worker)
+        return 0
+
+
+def plan_topic(engine: Engine, lineage: Lineage, module: Module, row: Row) -> int:
+    state = engine.topics.planning_state(row["topic_id"])
+    if state is None:
+        return 0
+    upto: datetime = row["upto"]
+    cuts = _cut(engine, lineage, module, row, state, upto)
+    blocks = [PlannedBlock(cut.next, cut.rows, cut.takes_all) for cut in cuts]
+    examined = upto if not cuts or cuts[-1].takes_all else cuts[-1].next.pos - MICROSECOND
+    stored = engine.topics.store_plan(row["topic_id"], state, blocks, upto, examined)
+    return len(blocks) if stored else 0
+
+
+def _cut(engine: Engine, lineage: Lineage, module: Module, row: Row, state: PlanningState, upto: datetime) -> list[Cut]:
+    wanted = next_blocks(
+        module.maxstep, module.stretch, module.ahead - state.planned, state.rows_per_second, engine.settings.block_seconds
+    )
+    source = engine.source(module.base, lineage, module.position)
+    return processor_named(module.processor).cut(source, state.tail, upto, wanted, module, row["shard"])

@@ -1,0 +1,152 @@
+"""Transforms: SQL files and Python functions, put together into the rows of a block (S7, S8)."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from dwh_assets.config.sql_guard import check_query, check_view, check_write
+from dwh_assets.config.sql_shape import is_row_wise
+from dwh_assets.model.block import Block
+from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.module import Action, Module
+from dwh_assets.model.position import EPOCH, MICROSECOND, Position
+
+
+@dataclass
+class Views:
+    """Temporary views of one attempt. Their names are used once: Spark Connect looks a name up again at every use."""
+
+    session: SparkSession
+    prefix: str
+    names: list[str] = field(default_factory=list)
+
+    def add(self, rows: DataFrame) -> str:
+        name = f"{self.prefix}_{len(self.names)}"
+        rows.createOrReplaceTempView(name)
+        self.names.append(name)
+        return name
+
+    def drop(self) -> None:
+        for name in self.names:
+            self.session.catalog.dropTempView(name)
+
+
+@dataclass(frozen=True)
+class Transforms:
+    """The transforms of one module, bound to the tables they read."""
+
+    session: SparkSession
+    module: Module
+    folder: Path
+    views: Views
+    tables: Mapping[str, str]  # table -> temporary view at a fixed snapshot
+    frames: Mapping[str, DataFrame]
+
+    def output(self, block: DataFrame) -> DataFrame:
+        """What all transforms make of these base rows, put together by name."""
+        block_view = self.views.add(block)
+        names = dict(self.tables)
+        for action in self.module.before:
+            self._act(action, names, block_view)
+        outputs = [self._one(transform, block, block_view, names) for transform in self.module.transforms]
+        united = outputs[0]
+        for other in outputs[1:]:
+            united = united.unionByName(other)
+        return united
+
+    def after(self, block: DataFrame) -> None:
+        block_view = self.views.add(block)
+        names = dict(self.tables)
+        for action in self.module.after:
+            self._act(action, names, block_view)
+
+    def _act(self, action: Action, names: dict[str, str], block_view: str) -> None:
+        """A temporary view becomes known to what follows by its name; a declared idempotent write is carried out."""
+        views = names.keys() - self.tables.keys()
+        if action.idempotent:
+            query = check_write(action.sql, self.tables, self.module.name, views)
+            self.session.sql(query.render(names, block_view))
+            return
+        name, query = check_view(action.sql, self.tables, self.module.name, views)
+        names[name] = self.views.add(self.session.sql(query.render(names, block_view)))
+
+    def _one(self, transform: str, block: DataFrame, block_view: str, names: Mapping[str, str]) -> DataFrame:
+        if not transform.endswith(".sql"):
+            return function_named(transform)(block, **self._arguments(transform))
+        query = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
+        return self.session.sql(query.render(names, block_view))
+
+    def _arguments(self, transform: str) -> dict[str, DataFrame]:
+        """A parameter `dim_customer` is the table dim.customer."""
+        by_parameter = {table.replace(".", "_"): frame for table, frame in self.frames.items()}
+        wanted = list(inspect.signature(function_named(transform)).parameters)[1:]
+        if missing := [name for name in wanted if name not in by_parameter]:
+            raise ConfigError(
+                f"transform {transform}: parameter {missing[0]} is not a declared table; known are {', '.join(by_parameter)}."
+            )
+        return {name: by_parameter[name] for name in wanted}
+
+
+def function_named(transform: str) -> Callable[..., DataFrame]:
+    path, _, name = transform.partition(":")
+    try:
+        return getattr(import_module(path), name)
+    except (ImportError, AttributeError) as error:
+        raise ConfigError(f"transform {transform} cannot be loaded: {error}") from error
+
+
+def with_audit(rows: DataFrame, block_id: int | None, execution_id: int) -> DataFrame:
+    """Every row carries the block and the execution that wrote it, and when."""
+    named = rows if block_id is None else rows.withColumn("_block", F.lit(block_id).cast("bigint"))
+    return named.withColumn("_execution", F.lit(execution_id).cast("bigint")).withColumn("_loaded_at", F.current_timestamp())
+
+
+def block_of_row(blocks: Sequence[Block], position: tuple[str, str]) -> str:
+    """A SQL expression that gives each row its block by the stored bounds: a balanced tree of comparisons."""
+    if len(blocks) == 1:
+        return f"{blocks[0].id}L"
+    middle = len(blocks) // 2
+    below = not_beyond(blocks[middle - 1].bounds.next, position)
+    return f"IF({below}, {block_of_row(blocks[:middle], position)}, {block_of_row(blocks[middle:], position)})"
+
+
+def not_beyond(bound: Position, position: tuple[str, str]) -> str:
+    pos, id_ = (f"`{column}`" for column in position)
+    instant = f"timestamp_micros({(bound.pos - EPOCH) // MICROSECOND}L)"
+    return f"({pos} < {instant} OR ({pos} = {instant} AND {id_} <= {bound.id}))"
+
+
+def runs_by_row(module: Module, folder: Path) -> bool:
+    """Every transform treats each base row alone and keeps its position, so that many blocks can be run as one."""
+    return not module.before and all(
+        transform.endswith(".sql") and is_row_wise((folder / transform).read_text(), module.position)
+        for transform in module.transforms
+    )
+
+
+def code_version(module: Module, folder: Path) -> str:
+    """A short name of the transforms' text as it is now."""
+    digest = hashlib.sha256()
+    for transform in module.transforms:
+        text = (folder / transform).read_bytes() if transform.endswith(".sql") else _source_of(transform)
+        digest.update(transform.encode() + b"\0" + text + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _source_of(transform: str) -> bytes:
+    return inspect.getsource(function_named(transform)).encode()
+
+
+def keeps_rows(module: Module, folder: Path) -> bool:
+    """One SQL transform that gives exactly one row for each base row, with its position."""
+    if len(module.transforms) != 1 or not module.transforms[0].endswith(".sql") or module.before:
+        return False
+    return is_row_wise((folder / module.transforms[0]).read_text(), module.position, one_to_one=True)

@@ -1,0 +1,148 @@
+"""Verify: the invariants I1 to I6, looked at from outside: source rows, what readers see, and the control tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pyspark.sql import functions as F
+
+from dwh_assets.control.claims import block_of
+from dwh_assets.control.statements import sql
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.late import base_is_append_only
+from dwh_assets.engine.transform import keeps_rows
+from dwh_assets.model.errors import DwhError
+from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.position import Bounds, Position
+from dwh_assets.processors.registry import processor_named
+from dwh_assets.sources.source import Fingerprint
+from dwh_assets.warehouse.publish import executions_on_main, snapshot_of
+from dwh_assets.warehouse.session import spark_errors
+
+Row = dict[str, Any]
+
+Seen = dict[int | None, tuple[int, set[int]]]  # block -> its rows in the table, and who wrote them
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that does not hold. A `late` finding is no fault of the loader: rows came after their block was read."""
+
+    invariant: str
+    topic: str
+    block_id: int | None
+    text: str
+    severity: Literal["error", "late"] = "error"
+
+
+def verify(engine: Engine, lineage: Lineage, progress: Callable[[str], None] = lambda text: None) -> list[Finding]:
+    """Everything that does not hold on this warehouse now; an empty list is the proof."""
+    findings = list(_ledger(engine))
+    tables = sorted({module.table for module in lineage.modules if engine.catalog.exists(module.table)})
+    for table in tables:
+        progress(table)
+        findings += _published(engine, table)
+        findings += _rows_by_block(engine, lineage, table)
+    for module in lineage.modules:
+        progress(module.name)
+        findings += _sources(engine, lineage, module)
+    return findings
+
+
+def _ledger(engine: Engine) -> Iterator[Finding]:
+    """Tiling, cursors and attempts, from the control tables alone."""
+    for name in ("verify_tiling", "verify_cursors", "verify_attempts", "verify_tokens"):
+        for row in engine.database.fetch(sql(name)):
+            yield Finding(row["invariant"], row["topic"], row["block_id"], row["text"])
+
+
+def _published(engine: Engine, table: str) -> Iterator[Finding]:
+    """Every snapshot that readers can reach was committed by an attempt that succeeded (I5)."""
+    executions = executions_on_main(engine.catalog, table)
+    rows = engine.database.fetch(sql("executions_not_succeeded"), ids=sorted(executions))
+    for row in rows:
+        text = f"readers of {table} see a snapshot of execution {row['id']}, which ended as {row['execution_code']}"
+        yield Finding("I5", row["topic"] or table, row["block_id"], text)
+
+
+def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Finding]:
+    """Each committed block is in the table with the rows and the hash sum that the ledger says, and nothing else is (I1, I5)."""
+    modules = [m for m in lineage.modules if m.table == table]
+    if any(processor_named(m.processor).forgets for m in modules):
+        yield from _uncommitted(engine, table, _count_blocks(engine, table))
+        return
+    seen = _count_blocks(engine, table)
+    yield from _uncommitted(engine, table, seen)
+    for row in engine.database.fetch(sql("ledger_of_table"), table=table):
+        found, executions = seen.get(row["block_id"], (0, set()))
+        if found != row["rows"]:
+            text = f"{table} holds {found} rows of this block, the ledger says {row['rows']}"
+            yield Finding("I1", row["topic"], row["block_id"], text)
+        elif executions - {row["execution_id"]}:
+            text = f"{table} holds rows of executions {sorted(executions)}, the ledger names {row['execution_id']}"
+            yield Finding("I5", row["topic"], row["block_id"], text)
+
+
+def _count_blocks(engine: Engine, table: str) -> Seen:
+    session = engine.session()
+    with spark_errors():
+        frame = session.read.option("versionAsOf", snapshot_of(engine.catalog, table)).table(f"dwh.{table}")
+        grouped = frame.groupBy("_block").agg(F.count(F.lit(1)).alias("n"), F.collect_set("_execution").alias("e"))
+        return {row["_block"]: (row["n"], set(row["e"])) for row in grouped.collect()}
+
+
+def _uncommitted(engine: Engine, table: str, seen: Seen) -> Iterator[Finding]:
+    for row in engine.database.fetch(sql("blocks_not_committed"), ids=sorted(b for b in seen if b is not None)):
+        text = f"{table} shows {seen[row['id']][0]} rows of a block that is {row['status']}"
+        yield Finding("I5", row["topic"] or table, row["id"], text)
+    if None in seen:
+        yield Finding("I5", table, None, f"{table} shows {seen[None][0]} rows that name no block")
+
+
+def _sources(engine: Engine, lineage: Lineage, module: Module) -> Iterator[Finding]:
+    """Count the base rows of every committed block again and compare them with what was read (I1)."""
+    if processor_named(module.processor).whole or not base_is_append_only(lineage, module.base):
+        return
+    for topic in module.topics:
+        rows = engine.database.fetch(sql("committed_blocks"), topic=topic)
+        try:
+            yield from _recount(engine, lineage, module, topic, rows)
+        except DwhError as error:
+            yield Finding("I1", topic, None, f"the base rows in {module.base} could not be counted: {error}")
+
+
+def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows: list[Row]) -> Iterator[Finding]:
+    source = engine.source(module.base, lineage, module.position)
+    snapshot = source.snapshot()
+    for row in rows:
+        block = block_of(row)
+        read = Fingerprint(block.base_rows or 0, block.hash_sum or 0)
+        now = source.fingerprint(block.bounds, snapshot, row["shard"])
+        if now == read:
+            yield from _same_rows(engine, lineage, module, topic, row, now)
+        elif now.rows > read.rows:
+            text = f"{now.rows - read.rows} rows came to {module.base} after it was read; dwh restate {topic} --late loads them"
+            yield Finding("I1", topic, block.id, text, "late")
+        else:
+            text = f"{module.base} holds {_shown(now)} in its range, read were {_shown(read)}"
+            yield Finding("I1", topic, block.id, text)
+
+
+def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row: Row, base: Fingerprint) -> Iterator[Finding]:
+    """Where the transforms keep each base row as one row with its position, the table must hold the very same positions."""
+    if processor_named(module.processor).replaces or not keeps_rows(module, engine.settings.transforms_folder):
+        return
+    if len([m for m in lineage.modules if m.table == module.table]) > 1:
+        return
+    table = engine.source(module.table, lineage, module.position)
+    bounds = Bounds(Position(row["last_pos"], int(row["last_id"])), Position(row["next_pos"], int(row["next_id"])))
+    found = table.fingerprint(bounds, table.snapshot(), row["shard"])
+    if found != base:
+        text = f"{module.table} holds {_shown(found)} with its positions, the base {_shown(base)}"
+        yield Finding("I1", topic, row["id"], text)
+
+
+def _shown(fingerprint: Fingerprint) -> str:
+    return f"{fingerprint.rows} rows (hash {fingerprint.hash_sum})"

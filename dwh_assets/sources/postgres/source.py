@@ -1,0 +1,171 @@
+"""A table or view of a Postgres database as a source: cut by its index, read over JDBC."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Literal
+
+from psycopg import sql
+
+from dwh_assets.model.errors import SourceError
+from dwh_assets.model.position import Bounds, Position
+from dwh_assets.sources.postgres.horizon import TransactionHorizon, clock
+from dwh_assets.sources.postgres.relation import APPLICATION, Columns, Connection, Relation, scalar
+from dwh_assets.sources.source import HASH_MODULUS, Cut, Fingerprint, Observation, ReadRange
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS_A_READER = 250_000
+MOST_READERS = 8
+# The sum of signed hashes as an unsigned 64-bit value, so that it adds up over disjoint ranges.
+_HASH = "mod(mod(coalesce(sum(hash_record_extended(row({pos}, {id}), 0)), 0), {two64}) + {two64}, {two64})"
+
+
+@dataclass
+class PostgresSource:
+    name: str
+    url: str = field(repr=False)
+    relation: str
+    position: tuple[str, str] = ("pos", "id")
+    horizon: Literal["transaction_start", "delay"] = "transaction_start"
+    delay: timedelta = timedelta()
+    shard_by: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.horizon == "delay" and not self.delay:
+            raise SourceError(
+                f"source {self.name}: `horizon: delay` needs a `delay` above the time that a transaction may take to commit.\n"
+                "Nothing was read. Rows that commit later than that are found as late rows."
+            )
+        self._relation = Relation(self.name, self.url, self.relation, self.position, self.shard_by)
+        self._transactions = TransactionHorizon(self.name)
+
+    def observe(self, now: datetime) -> Observation:
+        with self._relation.transaction() as connection:
+            columns = self._relation.columns(connection)
+            self._relation.require_positions(connection, columns)
+            at = min(clock(connection), now)
+            complete = clock(connection) if self.horizon == "delay" else self._transactions.observe(connection)
+        with self._relation.transaction() as connection:
+            query = sql.SQL("select max({pos}) from {relation} where {pos} <= {at}").format(**self._names(), at=sql.Literal(at))
+            newest = scalar(connection, query)
+        assert newest is None or isinstance(newest, datetime)
+        return Observation(None if complete is None else min(complete - self.delay, now), newest)
+
+    def snapshot(self) -> int | None:
+        return None
+
+    def cut(self, last: Position, upto: datetime, size: int, count: int, shard: str | None = None) -> list[Cut]:
+        if size < 1:
+            raise ValueError(f"a block needs at least one row, not {size}")
+        cuts: list[Cut] = []
+        with self._relation.transaction() as connection:
+            columns = self._relation.columns(connection)
+            self._relation.require_positions(connection, columns)
+            while len(cuts) < count and (cut := self._next_cut(connection, columns, last, upto, size, shard)) is not None:
+                cuts.append(cut)
+                last = cut.next
+        return cuts
+
+    def read(self, session: SparkSession, bounds: Bounds | None, snapshot: int | None, shard: str | None = None) -> DataFrame:
+        """One JDBC connection a part. Below the watermark rows do not change, so that the parts need no common snapshot."""
+        with self._relation.transaction() as connection:
+            columns = self._relation.columns(connection)
+            if bounds is None:
+                conditions = [sql.SQL(" and ").join(self._relation.of_shard(shard) or [sql.SQL("true")])]
+            else:
+                parts = self._parts(connection, columns, bounds, shard)
+                conditions = [self._relation.condition(columns, part.last, part.next, shard) for part in parts]
+            predicates = [condition.as_string(connection) for condition in conditions]
+            table = self._relation.identifier.as_string(connection)
+        return session.read.jdbc(self._jdbc_url(), table, predicates=predicates, properties=self._jdbc_properties())
+
+    def fingerprint(self, bounds: Bounds, snapshot: int | None, shard: str | None = None) -> Fingerprint:
+        with self._relation.transaction() as connection:
+            return self._fingerprint(connection, self._relation.columns(connection), bounds, shard)
+
+    def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
+        with self._relation.transaction() as connection:
+            columns = self._relation.columns(connection)
+            found = {
+                block: self._fingerprint(connection, columns, bounds, shard).appeared_since(then)
+                for block, bounds, _, then in ranges
+            }
+        return {block: rows for block, rows in found.items() if rows}
+
+    def has_index(self) -> bool:
+        """Whether a whole index begins with the position, so that a cut does not sort the table."""
+        query = """
+            select exists (
+                select from pg_index i join pg_class c on c.oid = i.indexrelid
+                join pg_am m on m.oid = c.relam and m.amname = 'btree'
+                join pg_attribute p on p.attrelid = i.indrelid and p.attnum = i.indkey[0] and p.attname = {pos}
+                join pg_attribute q on q.attrelid = i.indrelid and q.attnum = i.indkey[1] and q.attname = {id}
+                where i.indrelid = to_regclass({relation}) and i.indisvalid and i.indpred is null)"""
+        with self._relation.transaction() as connection:
+            pos, id_ = map(sql.Literal, self.position)
+            relation = sql.Literal(self._relation.identifier.as_string(connection))
+            return bool(scalar(connection, sql.SQL(query).format(pos=pos, id=id_, relation=relation)))
+
+    def _names(self) -> dict[str, sql.Identifier]:
+        pos, id_ = map(sql.Identifier, self.position)
+        return {"pos": pos, "id": id_, "relation": self._relation.identifier}
+
+    def _next_cut(
+        self, connection: Connection, columns: Columns, last: Position, upto: datetime, size: int, shard: str | None
+    ) -> Cut | None:
+        rest = self._relation.condition(columns, last, upto, shard)
+        next_ = self._row(connection, rest, size - 1) or self._row(connection, rest, 0, descending=True)
+        if next_ is None:
+            return None
+        self._relation.require_ids(connection, columns, Bounds(last, next_))
+        rows = self._count(connection, self._relation.condition(columns, last, next_, shard))
+        left = self._row(connection, self._relation.condition(columns, next_, upto, shard), 0)
+        return Cut(next_, rows, takes_all=left is None)
+
+    def _row(self, connection: Connection, condition: sql.Composable, offset: int, descending: bool = False) -> Position | None:
+        query = "select {pos}, {id} from {relation} where {condition} order by {pos} {way}, {id} {way} offset {offset} limit 1"
+        way = sql.SQL("desc" if descending else "asc")
+        row = connection.execute(
+            sql.SQL(query).format(**self._names(), condition=condition, way=way, offset=sql.Literal(offset))
+        ).fetchone()
+        return None if row is None else self._position_of(row[0], row[1])
+
+    def _position_of(self, pos: datetime, id_: object) -> Position:
+        # A NULL or negative id sorts to an end of its pos; the check of the range that follows names it.
+        return Position(pos, min(max(int(str(id_)), 0), 2**64 - 1) if id_ is not None else 2**64 - 1)
+
+    def _count(self, connection: Connection, condition: sql.Composable) -> int:
+        return int(
+            str(scalar(connection, sql.SQL("select count(*) from {relation} where {c}").format(**self._names(), c=condition)))
+        )
+
+    def _fingerprint(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> Fingerprint:
+        condition = self._relation.condition(columns, bounds.last, bounds.next, shard)
+        query = sql.SQL(f"select count(*), {_HASH} from {{relation}} where {{condition}}")
+        two64 = sql.Literal(HASH_MODULUS)
+        row = connection.execute(query.format(**self._names(), condition=condition, two64=two64)).fetchone()
+        assert row is not None
+        return Fingerprint(row[0], int(row[1]))
+
+    def _parts(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> list[Bounds]:
+        """The range in parts of equal numbers of rows, one for each reader."""
+        condition = self._relation.condition(columns, bounds.last, bounds.next, shard)
+        rows = self._count(connection, condition)
+        parts = min(MOST_READERS, rows // ROWS_A_READER + 1)
+        ends = {self._row(connection, condition, rows * part // parts) for part in range(1, parts)}
+        stops = sorted({bounds.next, *(end for end in ends if end is not None)})
+        return [Bounds(last, next_) for last, next_ in zip([bounds.last, *stops], stops, strict=False)]
+
+    def _jdbc_url(self) -> str:
+        parts = self._relation.conninfo()
+        return f"jdbc:postgresql://{parts.get('host', 'localhost')}:{parts.get('port', '5432')}/{parts.get('dbname', '')}"
+
+    def _jdbc_properties(self) -> dict[str, str]:
+        parts = self._relation.conninfo()
+        # Without a fetch size the driver takes all rows of a part into memory at once.
+        fixed = {"driver": "org.postgresql.Driver", "fetchsize": "20000", "ApplicationName": APPLICATION}
+        return fixed | {key: parts[key] for key in ("user", "password", "sslmode") if key in parts}

@@ -1,0 +1,90 @@
+"""A branch per attempt: forked from main's head, written by Spark, invisible to readers until it is published."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from pyiceberg.table import Table
+
+from dwh_assets.model.errors import ConfigError
+from dwh_assets.warehouse.catalog import CATALOG, MAIN, Catalog
+
+EXECUTION = "dwh.execution"  # the snapshot property that names the execution which wrote a snapshot
+
+
+@dataclass(frozen=True)
+class Fork:
+    """Where an attempt stages its rows: a branch of one table, and the snapshot of main it started from."""
+
+    table: str
+    branch: str
+    snapshot_id: int
+
+
+def branch_of(execution_id: int) -> str:
+    return f"x{execution_id}"
+
+
+def fork(catalog: Catalog, table: str, execution_id: int) -> Fork:
+    """Create the execution's branch at main's head; again, as long as nothing was written to it, it is the same fork."""
+    branch = branch_of(execution_id)
+    return catalog.change(table, lambda loaded: Fork(table, branch, _create_branch(loaded, table, branch)))
+
+
+def drop(catalog: Catalog, table: str, branch: str) -> None:
+    """Forget the branch; its files go when its snapshots expire. No error if it is gone already."""
+    catalog.change(table, lambda loaded: _remove_branch(loaded, branch))
+
+
+def live(catalog: Catalog, table: str) -> list[str]:
+    """The branches of attempts that are neither published nor dropped."""
+    return sorted(name for name in catalog.load(table).refs() if name != MAIN)
+
+
+def drop_abandoned(catalog: Catalog, table: str, keep: Collection[str]) -> list[str]:
+    """Drop every branch that is not to be kept; returns those that were dropped."""
+    abandoned = [branch for branch in live(catalog, table) if branch not in keep]
+    for branch in abandoned:
+        drop(catalog, table, branch)
+    return abandoned
+
+
+def qualified(fork: Fork) -> str:
+    """The name by which Spark reads and writes the branch."""
+    return f"{CATALOG}.{fork.table}.branch_{fork.branch}"
+
+
+def writer_options(execution_id: int) -> dict[str, str]:
+    """Spark writer options: a snapshot names its execution, so that a writer that outlived its attempt is told apart (R4)."""
+    return {f"snapshot-property.{EXECUTION}": str(execution_id)}
+
+
+def head_of(table: Table) -> int:
+    """The snapshot that readers of the table see."""
+    snapshot = table.current_snapshot()
+    if snapshot is None:
+        raise ConfigError(
+            f"table {'.'.join(table.name())} has no snapshot yet, so there is nothing to read or to branch from.\n"
+            "Nothing was changed. `dwh lineage apply` gives a built table its empty first snapshot."
+        )
+    return snapshot.snapshot_id
+
+
+def _create_branch(loaded: Table, table: str, branch: str) -> int:
+    head = head_of(loaded)
+    present = loaded.refs().get(branch)
+    if present is not None and present.snapshot_id == head:
+        return head
+    if present is not None:
+        raise ConfigError(
+            f"table {table} already has a branch {branch}, and it is not at main's head: it was written to, or main moved.\n"
+            "Nothing was changed. An execution forks once; a new attempt is a new execution with its own branch."
+        )
+    loaded.manage_snapshots().create_branch(snapshot_id=head, branch_name=branch).commit()
+    return head
+
+
+def _remove_branch(loaded: Table, branch: str) -> None:
+    if branch in loaded.refs():
+        loaded.manage_snapshots().remove_branch(branch).commit()

@@ -1,0 +1,108 @@
+"""What the manifests say is what a scan finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pyarrow as pa
+import pytest
+from pyiceberg.types import TimestamptzType
+
+from dwh_assets.model.errors import SourceError
+from dwh_assets.warehouse.bounds import exact_bound
+from dwh_assets.warehouse.branches import fork
+from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.manifests import bounds_of, data_files, files_added_since, staged
+from dwh_assets.warehouse.publish import Pointer, next_metadata, snapshot_of
+from dwh_assets.warehouse.reading import Span, read_columns
+from tests.warehouse.writing import BIG, NOON, append, row, stage
+
+Publish = Callable[[Pointer], bool]
+
+
+def load(catalog: Catalog, table: str, execution: int, numbers: range, publish: Publish) -> int:
+    branch = fork(catalog, table, execution)
+    stage(catalog, branch, numbers)
+    assert publish(next_metadata(catalog, branch, staged(catalog, branch)))
+    return snapshot_of(catalog, table)
+
+
+def read_ids(catalog: Catalog, table: str, snapshot: int, **options: object) -> list[int]:
+    batches = read_columns(catalog, table, snapshot, ["id"], **options)  # type: ignore[arg-type]
+    return sorted(int(value) - BIG for batch in batches for value in batch["id"].to_pylist())
+
+
+def test_staged_figures_equal_a_scan_of_the_branch(catalog: Catalog, sales: str, publish: Publish) -> None:
+    load(catalog, sales, 1, range(100, 200), publish)
+    branch = fork(catalog, sales, 2)
+    append(catalog, sales, branch.branch, [row(1, None, "a" * 40), row(2, 2.5, None)])
+    append(catalog, sales, branch.branch, [row(3, None, None), {**row(4), "pos": None}])
+    figures = staged(catalog, branch)
+    scan = catalog.load(sales).scan(snapshot_id=figures.tip).to_arrow()
+    own = pa.Table.from_pylist([row for row in scan.to_pylist() if row["id"] < BIG + 100], scan.schema)
+    assert (figures.rows, figures.files, figures.only_appends) == (own.num_rows, 2, True)
+    assert figures.nulls == {name: own[name].null_count for name in own.column_names}
+    assert (figures.lower["id"], figures.upper["id"]) == (Decimal(BIG + 1), Decimal(BIG + 4))
+    assert (figures.lower["pos"], figures.upper["pos"]) == (NOON + timedelta(hours=1), NOON + timedelta(hours=3))
+    assert (figures.lower["amount"], figures.upper["amount"]) == (1.0, 2.5)
+    assert "segment" not in figures.lower
+    assert figures.bytes == sum(file.bytes for file in figures.added) > 0
+
+
+def test_an_empty_branch_has_no_rows_and_no_bounds(catalog: Catalog, sales: str) -> None:
+    figures = staged(catalog, fork(catalog, sales, 1))
+    assert (figures.rows, figures.nulls, figures.lower, figures.only_appends) == (0, {}, {}, True)
+
+
+def test_bounds_of_a_table_are_those_of_its_rows(catalog: Catalog, sales: str, publish: Publish) -> None:
+    assert bounds_of(catalog, sales, snapshot_of(catalog, sales), "pos") == (None, None)
+    first = load(catalog, sales, 1, range(3, 6), publish)
+    second = load(catalog, sales, 2, range(9, 10), publish)
+    assert bounds_of(catalog, sales, first, "id") == (BIG + 3, BIG + 5)
+    assert bounds_of(catalog, sales, second, "id") == (BIG + 3, BIG + 9)
+    assert bounds_of(catalog, sales, second, "pos") == (NOON + timedelta(hours=3), NOON + timedelta(hours=9))
+    with pytest.raises(SourceError, match="no exact bounds of column segment"):
+        bounds_of(catalog, sales, second, "segment")
+
+
+def test_files_can_be_read_one_by_one_and_within_a_span(catalog: Catalog, sales: str, publish: Publish) -> None:
+    load(catalog, sales, 1, range(3), publish)
+    snapshot = load(catalog, sales, 2, range(3, 6), publish)
+    files = data_files(catalog, sales, snapshot)
+    late = [file for file in files if file.lower["id"] == BIG + 3]
+    assert sorted(file.rows for file in files) == [3, 3]
+    assert read_ids(catalog, sales, snapshot) == [0, 1, 2, 3, 4, 5]
+    assert read_ids(catalog, sales, snapshot, files=late) == [3, 4, 5]
+    assert read_ids(catalog, sales, snapshot, within=[Span("id", BIG + 2, BIG + 4)]) == [2, 3, 4]
+    assert read_ids(catalog, sales, snapshot, within=[Span("pos", NOON + timedelta(hours=5))]) == [5]
+    assert read_ids(catalog, sales, snapshot, within=[Span("id", high=BIG + 4)], files=late) == [3, 4]
+
+
+def test_an_expired_snapshot_is_said_to_be_so(catalog: Catalog, sales: str) -> None:
+    with pytest.raises(SourceError, match="snapshot 42 has expired"):
+        data_files(catalog, sales, 42)
+
+
+def test_files_added_since_are_found_even_when_rewritten(catalog: Catalog, sales: str, publish: Publish) -> None:
+    start = load(catalog, sales, 1, range(3), publish)
+    first, second = fork(catalog, sales, 2), fork(catalog, sales, 3)
+    stage(catalog, first, range(3, 5))
+    stage(catalog, second, range(5, 6))
+    assert publish(next_metadata(catalog, first, staged(catalog, first)))
+    assert publish(next_metadata(catalog, second, staged(catalog, second)))
+    newest = snapshot_of(catalog, sales)
+    files = files_added_since(catalog, sales, start, newest)
+    assert files is not None
+    assert read_ids(catalog, sales, newest, files=files) == [3, 4, 5]
+    loaded = catalog.load(sales)
+    loaded.overwrite(loaded.scan().to_arrow().slice(0, 0))
+    assert read_ids(catalog, sales, snapshot_of(catalog, sales), files=files) == [3, 4, 5]
+    assert files_added_since(catalog, sales, newest, newest) == []
+    assert files_added_since(catalog, sales, 42, newest) is None
+
+
+def test_a_moment_beyond_pythons_years_is_the_last_that_python_has() -> None:
+    far = (2**62).to_bytes(8, "little", signed=True)
+    assert exact_bound(TimestamptzType(), far) == datetime.max.replace(tzinfo=UTC)
