@@ -69,7 +69,7 @@ def test_a_later_start_goes_on_with_the_first_seed_and_beginning(feed: Feed, cat
     assert again.backlog() == 0
 
 
-@pytest.mark.parametrize("survivors", (0, 1, 3, len(STREAMS)))
+@pytest.mark.parametrize("survivors", [0, 1, 3, len(STREAMS)])
 def test_a_crash_between_two_tables_neither_loses_nor_doubles_a_row(
     feed: Feed, catalog: Catalog, database_url: str, survivors: int
 ):
