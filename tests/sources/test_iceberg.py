@@ -128,7 +128,7 @@ def test_bigint_ids_work_and_negative_ones_are_refused(catalog):
     world.add([(1, 2**63 - 1, "a"), (1, 5, "a")])
     assert [cut.next.id for cut in world.source().cut(EARLIEST, upto(9), 1, 9)] == [5, 2**63 - 1]
     world.add([(2, -1, "a")])
-    with pytest.raises(BadPosition, match="column id: .*unsigned 64-bit"):
+    with pytest.raises(BadPosition, match=r"column id: .*unsigned 64-bit"):
         world.source().cut(EARLIEST, upto(9), 1, 9)
 
 
