@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
+from functools import cache
 from typing import Annotated, Any
 from zoneinfo import available_timezones
 
@@ -115,8 +116,14 @@ def _window(value: Any) -> Window:
     return Window.parse(_text(value))
 
 
+@cache
+def _timezones() -> frozenset[str]:
+    """The list is read from disk each time, 30 ms: too slow for every module."""
+    return frozenset(available_timezones())
+
+
 def _timezone(value: Any) -> str:
-    known = available_timezones()
+    known = _timezones()
     if _text(value) not in known:
         raise ValueError(f"unknown time zone {value!r}{nearest(value, known)}; write an IANA name such as Europe/Berlin")
     return value

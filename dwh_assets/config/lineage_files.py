@@ -36,11 +36,12 @@ def load_lineage(folder: Path, transforms: Path) -> Lineage:
 
 def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path) -> list[Problem]:
     found: list[Problem] = []
+    known = {m.table for m in lineage.modules} | {s.name for s in lineage.sources}
     for source in entries.sources:
         found += source_problems(source)
     for entry, module in zip(entries.modules, lineage.modules, strict=True):
         found += [*module_problems(entry), *check_problems(entry, module)]
-        found += sql_problems(entry, module, lineage, folder, transforms)
+        found += sql_problems(entry, module, known, folder, transforms)
     return [*found, *lineage_problems(entries, lineage)]
 
 

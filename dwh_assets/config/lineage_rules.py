@@ -61,18 +61,28 @@ def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
         yield places.problem(
             cycle[0], f"closes a cycle: {' -> '.join(cycle)}; use reads for what need not be waited for", cycle[1]
         )
+    tables = _Tables(lineage)
     for module in lineage.modules:
-        yield from _reload_alone(module, lineage, places)
-        yield from _base(module, lineage, places)
-        yield from _shards_of_dependencies(module, lineage, places)
+        yield from _reload_alone(module, tables, places)
+        yield from _base(module, tables, places)
+        yield from _shards_of_dependencies(module, tables, places)
+
+
+class _Tables:
+    """Who builds or declares a table."""
+
+    def __init__(self, lineage: Lineage) -> None:
+        self.sources = {source.name: source for source in lineage.sources}
+        self.builders: dict[str, list[Module]] = defaultdict(list)
+        for module in lineage.modules:
+            self.builders[module.table].append(module)
 
 
 class _Places:
-    """The entry of each module, by name and by table."""
+    """The entry of each module."""
 
     def __init__(self, entries: Entries) -> None:
         self.modules = {entry.form.table: entry for entry in entries.modules}
-        self.tables = {entry.form.table.partition("#")[0]: entry for entry in entries.modules}
         self._all = entries.modules
 
     def problem(self, name: str, text: str, dependency: str, field: str = "depends_on") -> Problem:
@@ -109,24 +119,24 @@ def _missing(lineage: Lineage, places: _Places, unread: frozenset[str]) -> Itera
             yield places.problem(gap.module, text, gap.table, gap.field)
 
 
-def _reload_alone(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+def _reload_alone(module: Module, tables: _Tables, places: _Places) -> Iterator[Problem]:
     if module.processor != "reload":
         return
-    for other in lineage.modules:
-        if other.table == module.table and other.name != module.name:
+    for other in tables.builders[module.table]:
+        if other.name != module.name:
             text = f"is also written by {places.modules[other.name].place}; processor reload must be the only writer of its table"
             yield places.modules[module.name].problem(text, "table")
 
 
-def _base(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+def _base(module: Module, tables: _Tables, places: _Places) -> Iterator[Problem]:
     entry = places.modules[module.name]
-    builders = [m for m in lineage.modules if m.table == module.base and m.processor == "reload"]
-    if builders and module.processor in STEP_LIKE:
+    reloaded = any(m.processor == "reload" for m in tables.builders.get(module.base, ()))
+    if reloaded and module.processor in STEP_LIKE:
         text = (
             f"{module.base} is rebuilt as a whole by reload, so it has no blocks; it cannot be the base of a {module.processor}"
         )
         yield entry.problem(f"{text}; put another table first, or use reload", "depends_on", 0)
-    source = next((s for s in lineage.sources if s.name == module.base), None)
+    source = tables.sources.get(module.base)
     if source and source.position != module.position:
         # The source's watermark is observed on its own position columns; it says nothing about others.
         text = (
@@ -135,11 +145,11 @@ def _base(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem
         yield entry.problem(text, "position")
 
 
-def _shards_of_dependencies(module: Module, lineage: Lineage, places: _Places) -> Iterator[Problem]:
+def _shards_of_dependencies(module: Module, tables: _Tables, places: _Places) -> Iterator[Problem]:
     """S24: a shard waits for the same shard of a sharded dependency, for ever if there is none."""
     for table in module.depends_on:
-        shards = {shard for m in lineage.modules if m.table == table for shard in m.shards}
-        shards |= {shard for s in lineage.sources if s.name == table for shard in s.shards}
+        makers = [*tables.builders.get(table, ()), *filter(None, [tables.sources.get(table)])]
+        shards = {shard for maker in makers for shard in maker.shards}
         if shards and (absent := [shard for shard in module.shards if shard not in shards]):
             text = f"{table} has no shard {', '.join(absent)}; its shards are {', '.join(sorted(shards))}"
             yield places.problem(module.name, text, table)

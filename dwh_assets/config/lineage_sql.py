@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
 from dwh_assets.config.lineage_entries import Entry, Problem, shown
 from dwh_assets.config.lineage_forms import ModuleForm
 from dwh_assets.config.sql_guard import check_aggregate, check_predicate, check_query, check_view, check_write
 from dwh_assets.model.errors import SqlRefused
-from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.module import Module
 
 _BY_BLOCK = ("step", "one_day_step", "upsert", "history", "range")
 
 
-def sql_problems(entry: Entry[ModuleForm], module: Module, lineage: Lineage, folder: Path, transforms: Path) -> list[Problem]:
-    """Everything that is wrong with the SQL of one module."""
-    reader = _Reader(entry, module, lineage, folder, transforms)
+def sql_problems(
+    entry: Entry[ModuleForm], module: Module, known: Collection[str], folder: Path, transforms: Path
+) -> list[Problem]:
+    """Everything that is wrong with the SQL of one module; `known` are all tables of the Lineage."""
+    reader = _Reader(entry, module, known, folder, transforms)
     reader.actions("before")
     reader.transforms_of()
     reader.actions("after")
@@ -27,10 +29,10 @@ def sql_problems(entry: Entry[ModuleForm], module: Module, lineage: Lineage, fol
 class _Reader:
     """Goes through a module in the order in which its SQL will run; views made on the way may be named later."""
 
-    def __init__(self, entry: Entry[ModuleForm], module: Module, lineage: Lineage, folder: Path, transforms: Path) -> None:
+    def __init__(self, entry: Entry[ModuleForm], module: Module, known: Collection[str], folder: Path, transforms: Path) -> None:
         self.entry, self.module, self.folder, self.transforms = entry, module, folder, transforms
         self.problems: list[Problem] = []
-        self._known = {m.table for m in lineage.modules} | {s.name for s in lineage.sources}
+        self._known = known
         self._views: list[str] = []
         self._block_seen = False
 

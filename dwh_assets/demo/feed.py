@@ -7,10 +7,11 @@ import threading
 import time
 from datetime import UTC, datetime, timedelta
 
+from dwh_assets.demo.clock import LIVE_CELL
 from dwh_assets.demo.generator import Generator
 from dwh_assets.demo.lake import Lake
 from dwh_assets.demo.oltp import Oltp, Story
-from dwh_assets.demo.shop import Row
+from dwh_assets.demo.shop import NEWCOMER_CELLS, Row
 from dwh_assets.demo.streams import LATENESS, STREAMS, Stream
 from dwh_assets.model.errors import ControlStoreDown, Transient
 from dwh_assets.warehouse.catalog import Catalog
@@ -22,7 +23,9 @@ _LAKE = tuple(s for s in STREAMS if s.place == "iceberg")
 # transaction that takes longer than the rest of those 10 s is given up. So no row is late.
 HICCUP = timedelta(seconds=5)
 SLOWEST_COMMIT = timedelta(seconds=3)
-CLOSED = timedelta(minutes=3)  # after a longer pause the shop was closed: its sales are not made up for
+# After a longer pause the shop was closed: its sales are not made up for, only the customers who may come back.
+CLOSED = timedelta(minutes=3)
+NEWCOMERS = NEWCOMER_CELLS * LIVE_CELL + CLOSED
 
 
 class Feed:
@@ -55,14 +58,14 @@ class Feed:
         """Write the past, once; after a crash, what is missing of it. Returns the rows written."""
         opening = self.generator.opening
         with self._oltp.sole_feeder():
-            return sum(self._write(stream, opening, opening) for stream in STREAMS)
+            return sum(self._write(stream, opening) for stream in STREAMS)
 
     def feed_once(self, now: datetime | None = None) -> int:
         """Write what arrived since the last time. Returns the rows written."""
         now = now or _now()
         with self._oltp.sole_feeder():
             written = sum(self._write_soon(stream, now) for stream in _OLTP)
-            return written + sum(self._write(stream, now, now - CLOSED - stream.every) for stream in _LAKE)
+            return written + sum(self._write(stream, now) for stream in _LAKE)
 
     def run(self, stop: threading.Event, every: float = 2.0) -> None:
         """Feed until `stop` is set; a database that is away is waited for."""
@@ -73,10 +76,9 @@ class Feed:
                 _log.warning("%s", error)
             stop.wait(every)
 
-    def _write(self, stream: Stream, upto: datetime, open_since: datetime) -> int:
+    def _write(self, stream: Stream, upto: datetime) -> int:
         def rows_since(fed: datetime | None) -> list[Row]:
-            after = fed if fed is None or stream.dimension or upto == self.generator.opening else max(fed, open_since)
-            return self.generator.rows(stream, after, upto)
+            return self.generator.rows(stream, _since(stream, fed, upto, self.generator.opening), upto)
 
         return (self._lake if stream in _LAKE else self._oltp).write(stream, upto, rows_since)
 
@@ -84,13 +86,21 @@ class Feed:
         began = time.monotonic()
 
         def rows_since(fed: datetime | None) -> list[Row]:
-            after = fed if fed is None or stream.dimension else max(fed, now - HICCUP)
+            after = _since(stream, fed, now, self.generator.opening)
+            after = max(after or now, now - (NEWCOMERS if stream.dimension else HICCUP))
             rows = [_lifted(row, now - HICCUP - LATENESS) for row in self.generator.rows(stream, after, now)]
             if time.monotonic() - began > SLOWEST_COMMIT.total_seconds():
                 raise ControlStoreDown(f"{stream.name}: too slow to be in time; nothing was written, the next round tries again.")
             return rows
 
         return self._oltp.write(stream, now, rows_since)
+
+
+def _since(stream: Stream, fed: datetime | None, upto: datetime, opening: datetime) -> datetime | None:
+    """After when rows are fed: where the last time ended, or, after a long pause, since the shop is open again."""
+    if fed is None or upto == opening or upto - fed <= CLOSED + stream.every:
+        return fed
+    return max(fed, upto - (NEWCOMERS if stream.dimension else stream.every))
 
 
 def _lifted(row: Row, least: datetime) -> Row:

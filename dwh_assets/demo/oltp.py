@@ -95,7 +95,11 @@ class Oltp:
                     "the demo is being fed by another process on this database; this one wrote nothing.\n"
                     "Stop the other one first, or let it go on: the warehouse needs only one."
                 )
-            yield
+            try:
+                yield
+            finally:
+                # Not left to the end of the connection: the server notices that a little later than the next round begins.
+                connection.execute("select pg_advisory_unlock(%s)", [_FEEDER])
 
     @contextmanager
     def _connection(self, autocommit: bool = False) -> Iterator[psycopg.Connection[tuple]]:

@@ -19,5 +19,6 @@ class FirstPerKey(Processor):
         from pyspark.sql import Window
         from pyspark.sql import functions as sf
 
-        order = Window.partitionBy(*module.key).orderBy(*module.position)
+        # By block too: a restatement shapes many blocks at once, and each keeps its own rows.
+        order = Window.partitionBy("_block", *module.key).orderBy(*module.position)
         return output.withColumn("_rank", sf.row_number().over(order)).where("_rank = 1").drop("_rank")

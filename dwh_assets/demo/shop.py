@@ -15,6 +15,7 @@ Row = tuple[object, ...]
 ID_STEP = 1_000_000  # ids of one cell and the next; a cell holds far fewer rows
 TILL_IDS = 500_000  # receipts and web orders meet in one table: their ids are kept apart
 NEW_CUSTOMER_EVERY = 5  # cells
+NEWCOMER_CELLS = 600  # live: who joined longer ago does not come back, so a feed that was down need not make up for it
 STOCK_ROUND = 12  # cells between two moves of the same product
 CATEGORIES = ("coffee", "tea", "chocolate", "kitchen", "gifts")
 SEGMENTS = ("new", "regular", "gold", "business")
@@ -88,6 +89,15 @@ class Shop:
         """Customers who joined in an earlier cell: only they buy, so a sale never comes before its customer."""
         return self.customers + max(0, cell - 1) // NEW_CUSTOMER_EVERY
 
+    def _buyer(self, random: Random, cell: int) -> int:
+        """A customer who joined before this cell: one of the past, or live also a newcomer."""
+        known = self._known_customers(cell)
+        if self.clock.is_past(cell):
+            return random.randint(1, known)
+        regulars = self._known_customers(self.clock.past_cells)
+        first = max(regulars, self._known_customers(cell - NEWCOMER_CELLS)) + 1
+        return random.randint(first, known) if first <= known and random.random() < 0.1 else random.randint(1, regulars)
+
     def _customer(self, random: Random, number: int, pos: datetime, id_: int, change: str) -> Row:
         segment = "new" if change == "joined" else random.choice(SEGMENTS[1:])
         return pos, id_, number, f"Customer {number}", segment, random.choice(CITIES), change
@@ -102,7 +112,7 @@ class Shop:
             number = self.customers + cell // NEW_CUSTOMER_EVERY
             yield self._customer(random, number, self._moment(random, cell), first, "joined")
         if self.clock.is_past(cell) or cell % 3 == 0:
-            number = random.randint(1, self._known_customers(cell))
+            number = self._buyer(random, cell)
             yield self._customer(random, number, self._moment(random, cell), first + 1, "changed")
 
     def _product(self, random: Random, number: int, pos: datetime, id_: int) -> Row:
@@ -121,7 +131,7 @@ class Shop:
     def _web_orders(self, random: Random, cell: int) -> Iterator[Row]:
         for k in range(self._count(random, WEB, cell)):
             id_ = cell * ID_STEP + k
-            customer, product = random.randint(1, self._known_customers(cell)), random.randint(1, self.products)
+            customer, product = self._buyer(random, cell), random.randint(1, self.products)
             price = money(300 + product * 37 % 2500)
             voucher = "WELCOME10" if random.random() < 0.1 else None
             yield self._moment(random, cell), id_, id_, customer, product, random.randint(1, 4), price, voucher
@@ -130,7 +140,7 @@ class Shop:
         for k in range(self._count(random, TILL, cell)):
             number = cell * ID_STEP + TILL_IDS + k
             pos = self._moment(random, cell).replace(microsecond=0)  # a till's clock shows seconds: many rows share a pos
-            customer = random.randint(1, self._known_customers(cell)) if random.random() < 0.4 else None
+            customer = self._buyer(random, cell) if random.random() < 0.4 else None
             product, quantity, shop = random.randint(1, self.products), random.randint(1, 3), random.choice(SHOPS)
             paid = money(quantity * (300 + product * 37 % 2500))
             yield pos, number, f"{shop[:2].upper()}-{number}", shop, customer, product, quantity, paid
@@ -176,7 +186,7 @@ class Shop:
     def _clicks(self, random: Random, cell: int) -> Iterator[Row]:
         anonymous = 0.7 if self._is_bot_wave(cell) else 0.2
         for k in range(self._count(random, CLICKS, cell)):
-            customer = None if random.random() < anonymous else random.randint(1, self._known_customers(cell))
+            customer = None if random.random() < anonymous else self._buyer(random, cell)
             session = f"s{cell}-{random.randint(0, 3)}"
             page, campaign = random.choice(PAGES), random.choice((*CAMPAIGNS, None))
             yield self._moment(random, cell), cell * ID_STEP + k, session, customer, page, campaign

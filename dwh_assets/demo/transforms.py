@@ -1,8 +1,7 @@
-"""A transform in Python: the same rules as for SQL, block in and rows out, nothing written."""
+"""A transform in Python: the same rules as for SQL, block in and rows out; a parameter names a declared table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,11 +11,11 @@ _HIGH = {"business": 90.0}
 _HIGH_FOR_OTHERS = 70.0
 
 
-def payment_alerts(block: DataFrame, tables: Mapping[str, DataFrame]) -> DataFrame:
+def payment_alerts(block: DataFrame, dim_customer: DataFrame) -> DataFrame:
     """Payments that were declined or are high for the customer's segment of today."""
     from pyspark.sql import functions as sf
 
-    customers = tables["dim.customer"].where("is_current").select("customer_id", "segment")
+    customers = dim_customer.where("is_current").select("customer_id", "segment")
     limit = sf.lit(_HIGH_FOR_OTHERS)
     for segment, amount in _HIGH.items():
         limit = sf.when(sf.col("segment") == segment, amount).otherwise(limit)

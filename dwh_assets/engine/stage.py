@@ -171,5 +171,5 @@ def output_rows(
         rows = with_audit(named, None, claim.execution_id)
     else:
         parts = [with_audit(transforms.output(reading.block(block, base)), block.id, claim.execution_id) for block in blocks]
-        rows = reduce(DataFrame.unionByName, parts)
+        rows = reduce(lambda together, part: together.unionByName(part), parts)
     return processor.shape(claim.module, rows)

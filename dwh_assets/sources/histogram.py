@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
-
-from pyspark.sql import functions as f
 
 from dwh_assets.model.position import Position
 from dwh_assets.sources.rows import instant
@@ -24,13 +22,12 @@ def cut_frame(
     frame: DataFrame, position: tuple[str, str], size: int, count: int, spans: int = SPANS, fetch: int = ROWS_TO_FETCH
 ) -> list[Cut]:
     """Up to `count` blocks over all rows of the frame, which begins after the last block and ends at upto."""
-    pos, id_ = position
-    rows = frame.select(f.unix_micros(pos).alias("pos"), f.col(id_).cast("decimal(20,0)").alias("id"))
-    total, low, high = rows.agg(f.count("*"), f.min("pos"), f.max("pos")).collect()[0]
+    micros = f"unix_micros({position[0]})"
+    total, low, high = frame.selectExpr("count(*)", f"min({micros})", f"max({micros})").collect()[0]
     cuts: list[Cut] = []
     taken = 0
     while taken < total and len(cuts) < count:
-        next_, rank = _Histogram(rows, low, high, spans, fetch).find(min(taken + size, total))
+        next_, rank = _Histogram(frame, position, low, high, spans, fetch).find(min(taken + size, total))
         cuts.append(Cut(next_, rank - taken, takes_all=rank == total))
         taken = rank
     return cuts
@@ -38,9 +35,10 @@ def cut_frame(
 
 @dataclass(frozen=True)
 class _Histogram:
-    """Rows between two instants, in microseconds, both included."""
+    """Rows between two instants, in microseconds, both included. SQL text only: pyspark's functions want a session of theirs."""
 
-    rows: DataFrame
+    frame: DataFrame
+    position: tuple[str, str]
     low: int
     high: int
     spans: int
@@ -57,24 +55,26 @@ class _Histogram:
         span, inside = counts[index]
         before = sums[index] - inside
         low = self.low + span * width
-        part = _Histogram(self.rows, low, min(low + width - 1, self.high), self.spans, self.fetch)
+        part = replace(self, low=low, high=min(low + width - 1, self.high))
         next_, found = part._fetched(rank - before) if inside <= self.fetch else part.find(rank - before)
         return next_, before + found
 
     def _counts(self, width: int) -> list[tuple[int, int]]:
-        span = f.floor((f.col("pos") - f.lit(self.low)) / f.lit(width)).cast("int")
-        counted = self._part().groupBy(span.alias("span")).count().collect()
-        return sorted((row[0], row[1]) for row in counted)
+        spans = self._rows().selectExpr(f"cast((pos - {self.low}) div {width} as int) as span")
+        return sorted((row[0], row[1]) for row in spans.groupBy("span").count().collect())
 
-    def _part(self) -> DataFrame:
-        return self.rows.where(f.col("pos").between(self.low, self.high))
+    def _rows(self) -> DataFrame:
+        """As (pos in microseconds, id). The filter is on the column itself, so that Iceberg skips files by it."""
+        pos, id_ = self.position
+        inside = f"{pos} >= timestamp_micros({self.low}) and {pos} <= timestamp_micros({self.high})"
+        return self.frame.where(inside).selectExpr(f"unix_micros({pos}) as pos", f"cast({id_} as decimal(20,0)) as id")
 
     def _fetched(self, rank: int) -> tuple[Position, int]:
-        pairs = sorted((row[0], int(row[1])) for row in self._part().collect())
+        pairs = sorted((row[0], int(row[1])) for row in self._rows().collect())
         pos, id_ = pairs[rank - 1]
         return Position(instant(pos), id_), sum(pair <= (pos, id_) for pair in pairs)
 
     def _among_equals(self, rank: int) -> tuple[Position, int]:
         """More rows of one instant than are fetched: Spark sorts their ids."""
-        id_ = self._part().orderBy("id").offset(rank - 1).limit(1).collect()[0][1]
-        return Position(instant(self.low), int(id_)), self._part().where(f.col("id") <= f.lit(id_)).count()
+        id_ = int(self._rows().orderBy("id").offset(rank - 1).limit(1).collect()[0][1])
+        return Position(instant(self.low), id_), self._rows().where(f"id <= cast('{id_}' as decimal(20,0))").count()

@@ -20,7 +20,8 @@ from dwh_assets.warehouse.catalog import CATALOG, Catalog
 from dwh_assets.warehouse.manifests import FileStat
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class IcebergSource:
 
         def fallback(last: Position, upto: datetime, size: int, count: int) -> list[Cut]:
             frame = self._frame(self._session(), snapshot, shard).where(self._condition(last, Position(upto, MAX_ID)))
-            return cut_frame(frame, self.position, size, count)
+            return cut_frame(frame, (f"`{self.position[0]}`", f"`{self.position[1]}`"), size, count)
 
         return cut_files(files.ranges(), last, upto, size, count, files.rows, fallback, self.rows_to_read)
 

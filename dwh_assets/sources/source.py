@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol
 from dwh_assets.model.position import Bounds, Position
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
 
 HASH_MODULUS = 2**64
 

@@ -6,6 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
+from pyiceberg.table.refs import SnapshotRefType
+from pyiceberg.table.update import RemoveSnapshotRefUpdate, SetSnapshotRefUpdate, TableUpdate
 
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.warehouse.catalog import CATALOG, MAIN, Catalog
@@ -29,12 +31,12 @@ def branch_of(execution_id: int) -> str:
 def fork(catalog: Catalog, table: str, execution_id: int) -> Fork:
     """Create the execution's branch at main's head; again, as long as nothing was written to it, it is the same fork."""
     branch = branch_of(execution_id)
-    return catalog.change(table, lambda loaded: Fork(table, branch, _create_branch(loaded, table, branch)))
+    return catalog.change(table, lambda loaded: Fork(table, branch, _create_branch(catalog, loaded, branch)))
 
 
 def drop(catalog: Catalog, table: str, branch: str) -> None:
     """Forget the branch; its files go when its snapshots expire. No error if it is gone already."""
-    catalog.change(table, lambda loaded: _remove_branch(loaded, branch))
+    catalog.change(table, lambda loaded: _remove_branch(catalog, loaded, branch))
 
 
 def live(catalog: Catalog, table: str) -> list[str]:
@@ -60,6 +62,16 @@ def writer_options(execution_id: int) -> dict[str, str]:
     return {f"snapshot-property.{EXECUTION}": str(execution_id)}
 
 
+def point(branch: str, snapshot_id: int) -> TableUpdate:
+    """The update that lets a branch name a snapshot."""
+    return SetSnapshotRefUpdate.model_validate({"ref-name": branch, "type": SnapshotRefType.BRANCH, "snapshot-id": snapshot_id})
+
+
+def remove(branch: str) -> TableUpdate:
+    """The update that takes a branch away."""
+    return RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
+
+
 def head_of(table: Table) -> int:
     """The snapshot that readers of the table see."""
     snapshot = table.current_snapshot()
@@ -71,20 +83,21 @@ def head_of(table: Table) -> int:
     return snapshot.snapshot_id
 
 
-def _create_branch(loaded: Table, table: str, branch: str) -> int:
+def _create_branch(catalog: Catalog, loaded: Table, branch: str) -> int:
     head = head_of(loaded)
     present = loaded.refs().get(branch)
     if present is not None and present.snapshot_id == head:
         return head
     if present is not None:
         raise ConfigError(
-            f"table {table} already has a branch {branch}, and it is not at main's head: it was written to, or main moved.\n"
+            f"table {'.'.join(loaded.name())} already has a branch {branch}, and not at main's head: "
+            "it was written to, or main moved.\n"
             "Nothing was changed. An execution forks once; a new attempt is a new execution with its own branch."
         )
-    loaded.manage_snapshots().create_branch(snapshot_id=head, branch_name=branch).commit()
+    catalog.sql.commit_refs(loaded, (point(branch, head),))
     return head
 
 
-def _remove_branch(loaded: Table, branch: str) -> None:
+def _remove_branch(catalog: Catalog, loaded: Table, branch: str) -> None:
     if branch in loaded.refs():
-        loaded.manage_snapshots().remove_branch(branch).commit()
+        catalog.sql.commit_refs(loaded, (remove(branch),))

@@ -7,9 +7,12 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from typing import TypeVar
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.io import load_file_io
+from pyiceberg.manifest import ManifestEntry, ManifestFile
 from pyiceberg.table import Table
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -22,6 +25,7 @@ CATALOG = "dwh"
 SCHEMA = "iceberg"
 MAIN = "main"
 ATTEMPTS = 50
+MANIFESTS = 1024
 _NO_SPACE_STATE = "53100"
 T = TypeVar("T")
 
@@ -38,6 +42,11 @@ class Catalog:
         self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false")
         self.sql.engine.dispose()
         self.sql.engine = create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=6, pool_timeout=30)
+        self._entries = lru_cache(maxsize=MANIFESTS)(self._read_entries)
+
+    def entries(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+        """The live entries of a manifest. Manifests never change, so the newest ones are kept in memory."""
+        return self._entries(manifest)
 
     def load(self, name: str) -> Table:
         """The table as it is now; nothing is cached."""
@@ -78,6 +87,10 @@ class Catalog:
 
     def close(self) -> None:
         self.sql.engine.dispose()
+
+    def _read_entries(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+        io = load_file_io(self.sql.properties, manifest.manifest_path)
+        return tuple(manifest.fetch_manifest_entry(io, discard_deleted=True))
 
     @contextmanager
     def asking(self, name: str) -> Iterator[None]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyiceberg.types as ice
-from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -62,7 +61,7 @@ def staged(catalog: Catalog, fork: Fork) -> Staged:
             "Nothing was published; the block is staged again on a new branch."
         )
     with catalog.asking(fork.table):
-        files = tuple(_added_by(table, own))
+        files = tuple(_added_by(catalog, table, own))
     return Staged(
         rows=sum(file.rows for file in files),
         bytes=sum(file.bytes for file in files),
@@ -79,7 +78,7 @@ def data_files(catalog: Catalog, table: str, snapshot_id: int) -> list[FileStat]
     """Every data file of the table as of the snapshot."""
     loaded = catalog.load(table)
     with catalog.asking(table):
-        entries = _entries(loaded.io, _data_manifests(loaded, snapshot_of_id(loaded, snapshot_id)))
+        entries = _entries(catalog, _data_manifests(loaded, snapshot_of_id(loaded, snapshot_id)))
         return [_stat(entry.data_file, loaded.schema()) for entry in entries]
 
 
@@ -94,7 +93,10 @@ def files_added_since(catalog: Catalog, table: str, since: int, snapshot_id: int
         return None
     with catalog.asking(table):
         return [
-            file for snapshot in snapshots if _operation(snapshot) != Operation.REPLACE for file in _brought_by(loaded, snapshot)
+            file
+            for snapshot in snapshots
+            if _operation(snapshot) != Operation.REPLACE
+            for file in _brought_by(catalog, loaded, snapshot)
         ]
 
 
@@ -140,21 +142,21 @@ def _between(table: Table, since: int, until: int) -> list[Snapshot] | None:
     return found if current == since else None
 
 
-def _added_by(table: Table, snapshots: list[Snapshot]) -> Iterator[FileStat]:
+def _added_by(catalog: Catalog, table: Table, snapshots: list[Snapshot]) -> Iterator[FileStat]:
     """Files that these snapshots, newest first, added and that are still there at the newest."""
     if not snapshots:
         return
     ids = {snapshot.snapshot_id for snapshot in snapshots}
     # An append may merge older manifests into its own: what counts is who added the entry, not who wrote the manifest.
     manifests = [m for m in _data_manifests(table, snapshots[0]) if m.added_snapshot_id in ids]
-    for entry in _entries(table.io, manifests):
+    for entry in _entries(catalog, manifests):
         if entry.snapshot_id in ids:
             yield _stat(entry.data_file, table.schema())
 
 
-def _brought_by(table: Table, snapshot: Snapshot) -> Iterator[FileStat]:
+def _brought_by(catalog: Catalog, table: Table, snapshot: Snapshot) -> Iterator[FileStat]:
     manifests = [m for m in _data_manifests(table, snapshot) if m.added_snapshot_id == snapshot.snapshot_id]
-    for entry in _entries(table.io, manifests):
+    for entry in _entries(catalog, manifests):
         if entry.status == ManifestEntryStatus.ADDED and entry.snapshot_id == snapshot.snapshot_id:
             yield _stat(entry.data_file, table.schema())
 
@@ -163,9 +165,9 @@ def _data_manifests(table: Table, snapshot: Snapshot) -> list[ManifestFile]:
     return [manifest for manifest in snapshot.manifests(table.io) if manifest.content == ManifestContent.DATA]
 
 
-def _entries(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
+def _entries(catalog: Catalog, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
     for manifest in manifests:
-        yield from manifest.fetch_manifest_entry(io, discard_deleted=True)
+        yield from catalog.entries(manifest)
 
 
 def _operation(snapshot: Snapshot) -> Operation | None:

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from pyiceberg.io import load_file_io
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.refs import SnapshotRefType
-from pyiceberg.table.update import RemoveSnapshotRefUpdate, SetSnapshotRefUpdate, TableUpdate
+from pyiceberg.table.update import TableUpdate
 
 from dwh_assets.model.errors import StagedAgain
-from dwh_assets.warehouse.branches import EXECUTION, Fork, head_of
+from dwh_assets.warehouse.branches import EXECUTION, Fork, head_of, point, remove
 from dwh_assets.warehouse.catalog import MAIN, Catalog
 from dwh_assets.warehouse.manifests import Staged, snapshot_of_id
+from dwh_assets.warehouse.sql_catalog import without_past
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def next_metadata(catalog: Catalog, fork: Fork, staged: Staged) -> Pointer:
         table = catalog.load(fork.table)
         _require_tip(table, fork, staged)
         if head_of(table) == fork.snapshot_id:
-            updates, written = _move_main(staged.tip), ()
+            updates, written = (point(MAIN, staged.tip),), ()
         elif not staged.only_appends:
             raise StagedAgain(
                 f"table {fork.table}: main moved from snapshot {fork.snapshot_id} while {fork.branch} replaced rows of it.\n"
@@ -52,7 +52,7 @@ def next_metadata(catalog: Catalog, fork: Fork, staged: Staged) -> Pointer:
             )
         else:
             updates, written = _append_to_head(table, fork, staged)
-        return _write(catalog, table, (*updates, _remove_branch(fork.branch)), written)
+        return _write(catalog, table, (*updates, remove(fork.branch)), written)
 
 
 def discard(pointer: Pointer) -> None:
@@ -98,14 +98,6 @@ def _require_tip(table: Table, fork: Fork, staged: Staged) -> None:
         )
 
 
-def _move_main(tip: int) -> tuple[TableUpdate, ...]:
-    return (SetSnapshotRefUpdate.model_validate({"ref-name": MAIN, "type": SnapshotRefType.BRANCH, "snapshot-id": tip}),)
-
-
-def _remove_branch(branch: str) -> TableUpdate:
-    return RemoveSnapshotRefUpdate.model_validate({"ref-name": branch})
-
-
 def _append_to_head(table: Table, fork: Fork, staged: Staged) -> tuple[tuple[TableUpdate, ...], tuple[str, ...]]:
     if not staged.added:
         return (), ()
@@ -114,20 +106,13 @@ def _append_to_head(table: Table, fork: Fork, staged: Staged) -> tuple[tuple[Tab
             f"table {fork.table}: its partitioning changed after {fork.branch} was forked.\n"
             "Nothing was published; the block is staged again with the new partitioning."
         )
-    transaction = Transaction(_only_head(table))
+    light = Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, table.catalog)
+    transaction = Transaction(light)
     append = transaction.update_snapshot({EXECUTION: fork.branch[1:]}).fast_append()
     for file in staged.added:
         append.append_data_file(file.file)
     updates, _ = append._commit()
     return updates, (*append._written_manifests, *append._written_manifest_lists)
-
-
-def _only_head(table: Table) -> Table:
-    """The table without its past: each look of a transaction at its metadata copies all snapshots, many times per append."""
-    metadata = table.metadata
-    present = {"snapshots": [metadata.current_snapshot()], "refs": {MAIN: metadata.refs[MAIN]}}
-    slim = metadata.model_copy(update={**present, "snapshot_log": [], "metadata_log": []})
-    return Table(table.name(), slim, table.metadata_location, table.io, table.catalog)
 
 
 def _write(catalog: Catalog, table: Table, updates: tuple[TableUpdate, ...], written: tuple[str, ...]) -> Pointer:

@@ -66,6 +66,11 @@ class SparkServer:
         finally:
             session.stop()
 
+    def memory(self) -> int | None:
+        """Resident bytes of the started server; none where it runs elsewhere."""
+        process = None if self._settings.spark_remote else self._process()
+        return None if process is None else process.memory_info().rss
+
     def _process(self) -> psutil.Process | None:
         # The start time goes with the pid: after a reboot or a long time the same number may be a stranger's.
         try:

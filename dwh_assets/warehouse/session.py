@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -53,6 +54,7 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
 def open_plain_session(remote: str) -> SparkSession:
     """A session of its own without the warehouse's catalog."""
     # Not by the builder: its first call would wait 10 minutes for a dead server; the engine starts a new one much sooner.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # or pyspark.sql.functions would look for a JVM in this process
     session = SparkSession(connection=remote)
     session.client.set_retry_policies([DefaultPolicy(max_retries=4, max_backoff=1000)])
     with spark_errors():

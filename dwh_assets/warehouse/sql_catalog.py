@@ -1,4 +1,5 @@
-"""pyiceberg's catalog, taught two things: its logs never run backwards, and a metadata file can be written without committing it.
+"""pyiceberg's catalog, taught three things: a metadata file can be written without being committed, a table's times never run
+backwards, and moving a branch does not copy the table's whole history.
 
 Together with publish.py the only place that knows private parts of pyiceberg; the pin in pyproject.toml is there for them.
 """
@@ -7,18 +8,40 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
+from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableUpdate
+from sqlalchemy import update
 
 
 class OrderedSqlCatalog(SqlCatalog):
     def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...]) -> StagedTable:
-        """Write the metadata that follows from the updates; the catalog goes on pointing to what it pointed to."""
-        staged = self._update_and_stage_table(table, table.name(), (), updates)
+        """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did."""
+        slim = Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, self)
+        staged = self._update_and_stage_table(slim, table.name(), (), updates)
+        staged.metadata = _in_order(table.metadata, _with_past(table.metadata, staged.metadata))
         self._write_metadata(staged.metadata, staged.io, staged.metadata_location)
         return staged
+
+    def commit_refs(self, table: Table, updates: tuple[TableUpdate, ...]) -> None:
+        """Write the metadata and point to it, unless another writer committed since the table was loaded."""
+        staged = self.write_metadata(table, updates)
+        *namespace, name = table.name()
+        pointed = update(IcebergTables).where(
+            IcebergTables.catalog_name == self.name,
+            IcebergTables.table_namespace == ".".join(namespace),
+            IcebergTables.table_name == name,
+            IcebergTables.metadata_location == table.metadata_location,
+        )
+        new = {"metadata_location": staged.metadata_location, "previous_metadata_location": table.metadata_location}
+        with self.engine.begin() as connection:
+            moved = connection.execute(pointed.values(**new)).rowcount
+        if not moved:
+            table.io.delete(staged.metadata_location)
+            raise CommitFailedException(f"another writer committed to {'.'.join(table.name())}")
+        self._delete_old_metadata(table.io, table.metadata, staged.metadata)
 
     def _update_and_stage_table(self, current_table: Table | None, *args: Any, **kwargs: Any) -> StagedTable:
         staged = super()._update_and_stage_table(current_table, *args, **kwargs)
@@ -27,12 +50,26 @@ class OrderedSqlCatalog(SqlCatalog):
         return staged
 
 
+def without_past(metadata: TableMetadata) -> TableMetadata:
+    """The metadata with only the snapshots that a ref names: pyiceberg copies all it is given, deeply, at every step."""
+    named = {ref.snapshot_id for ref in metadata.refs.values()}
+    snapshots = [snapshot for snapshot in metadata.snapshots if snapshot.snapshot_id in named]
+    return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": []})
+
+
+def _with_past(old: TableMetadata, new: TableMetadata) -> TableMetadata:
+    known = {snapshot.snapshot_id for snapshot in old.snapshots}
+    added = [snapshot for snapshot in new.snapshots if snapshot.snapshot_id not in known]
+    past = {"snapshots": [*old.snapshots, *added], "snapshot_log": [*old.snapshot_log, *new.snapshot_log]}
+    return new.model_copy(update=past)
+
+
 def _in_order(old: TableMetadata, new: TableMetadata) -> TableMetadata:
     """The new metadata, no older than the old: Java refuses to read a table whose times run backwards, and clocks differ."""
-    if new.last_updated_ms >= old.last_updated_ms:
-        return new
     past = old.last_updated_ms
+    if new.last_updated_ms >= past:
+        return new
     log = new.snapshot_log
-    if log != old.snapshot_log:
+    if len(log) > len(old.snapshot_log):
         log = [*log[:-1], log[-1].model_copy(update={"timestamp_ms": past})]
     return new.model_copy(update={"last_updated_ms": past, "snapshot_log": log})

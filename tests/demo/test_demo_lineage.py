@@ -1,12 +1,13 @@
 from __future__ import annotations
 
-from importlib import import_module
+from inspect import signature
 from pathlib import Path
 
 import pytest
 
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.streams import STREAMS
+from dwh_assets.engine.transform import function_named
 from dwh_assets.model.module import PROCESSORS, Lineage, Module
 from dwh_assets.processors.registry import processor_named
 
@@ -46,12 +47,12 @@ def test_a_module_uses(lineage: Lineage, field: str):
     assert modules_with(lineage, field)
 
 
-def test_one_transform_is_python_and_can_be_imported(lineage: Lineage):
-    references = [name for module in lineage.modules for name in module.transforms if ":" in name]
-    for reference in references:
-        package, function = reference.split(":")
-        assert callable(getattr(import_module(package), function))
-    assert references
+def test_one_transform_is_python_and_its_parameters_are_declared_tables(lineage: Lineage):
+    pairs = [(module, name) for module in lineage.modules for name in module.transforms if ":" in name]
+    for module, reference in pairs:
+        tables = {table.replace(".", "_") for table in module.inputs}
+        assert set(list(signature(function_named(reference)).parameters)[1:]) <= tables
+    assert pairs
 
 
 def test_sales_wait_for_the_dimensions_they_are_joined_to(lineage: Lineage):

@@ -69,16 +69,16 @@ def test_a_later_start_goes_on_with_the_first_seed_and_beginning(feed: Feed, cat
     assert again.backlog() == 0
 
 
-@pytest.mark.parametrize("survivors", range(len(STREAMS) + 1))
+@pytest.mark.parametrize("survivors", [0, 1, 3, len(STREAMS)])
 def test_a_crash_between_two_tables_neither_loses_nor_doubles_a_row(
     feed: Feed, catalog: Catalog, database_url: str, survivors: int
 ):
     for each in STREAMS[:survivors]:
-        feed._write(each, feed.generator.opening, feed.generator.opening)
+        feed._write(each, feed.generator.opening)
     again = feed_of(catalog, database_url)
     again.prepare()
     again.backlog()
-    for second in range(2, 62, 2):
+    for second in range(4, 64, 4):
         again.feed_once(feed.generator.opening + timedelta(seconds=second))
     assert_fed_exactly_once(again, catalog, database_url, feed.generator.opening + timedelta(seconds=60))
 
@@ -115,7 +115,13 @@ def test_after_a_pause_the_shops_rows_are_new_and_every_customer_is_known(feed: 
     fresh = list((stored(catalog, database_url, customers) - known) + (stored(catalog, database_url, payments) - paid))
     assert min(row[0] for row in fresh) >= later - HICCUP - LATENESS
     numbers = {row[2] for row in stored(catalog, database_url, customers)}
-    assert numbers == {row[2] for row in feed.generator.rows(customers, None, later)}
+    orders = feed.generator.rows(stream("stage.web_orders"), later, later + timedelta(minutes=1))
+    assert {order[3] for order in orders} <= numbers
+
+
+def test_a_pause_of_months_is_made_up_for_in_one_short_round(feed: Feed):
+    feed.backlog()
+    assert 0 < feed.feed_once(feed.generator.opening + timedelta(days=200)) < 2_000
 
 
 def test_a_table_whose_marks_are_gone_is_not_fed_twice(feed: Feed, catalog: Catalog):
@@ -130,7 +136,9 @@ def test_a_second_feeder_is_refused(feed: Feed, database_url: str):
         feed.backlog()
 
 
-def test_the_feed_runs_until_it_is_told_to_stop(feed: Feed, catalog: Catalog, database_url: str):
+def test_the_feed_runs_until_it_is_told_to_stop(catalog: Catalog, database_url: str):
+    feed = feed_of(catalog, database_url)
+    feed.prepare()
     feed.backlog()
     stop = threading.Event()
     runner = threading.Thread(target=feed.run, args=(stop, 0.05))

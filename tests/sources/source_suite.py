@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, Protocol
 
 import pytest
@@ -80,7 +81,7 @@ class SourceSuite:
         assert [cut.next.id for cut in cuts] == [7, BIG, 2**64 - 1]
 
     def test_only_the_shard_counts(self, world: World):
-        world.add([*rows(range(0, 6), "a"), *rows(range(6, 9), "b")])
+        world.add([*rows(range(6), "a"), *rows(range(6, 9), "b")])
         world.add(rows(range(9, 20), "b"))
         world.add(rows(range(20, 23), "a"))
         source = world.source()
@@ -123,19 +124,19 @@ class SourceSuite:
         source = world.source()
         head = source.snapshot()
         ends = [EARLIEST, *(cut.next for cut in source.cut(EARLIEST, upto(99), size=6, count=9))]
-        parts = [source.fingerprint(Bounds(a, b), head) for a, b in zip(ends, ends[1:], strict=False)]
+        parts = [source.fingerprint(Bounds(a, b), head) for a, b in pairwise(ends)]
         assert [part.rows for part in parts] == [6, 6, 6, 3]
         assert sum(parts, NOTHING) == source.fingerprint(Bounds(EARLIEST, ends[-1]), head)
         assert len({part.hash_sum for part in parts}) == 4
 
     def test_late_rows_are_found_in_the_block_they_belong_to(self, world: World):
-        world.add(rows(range(0, 30)))
+        world.add(rows(range(30)))
         source = world.source()
         ends = [EARLIEST, at(9, 9), at(19, 19), at(29, 29)]
         head = source.snapshot()
         blocks = [
             (number, Bounds(a, b), head, source.fingerprint(Bounds(a, b), head))
-            for number, (a, b) in enumerate(zip(ends, ends[1:], strict=False), start=1)
+            for number, (a, b) in enumerate(pairwise(ends), start=1)
         ]
         assert source.late(blocks) == {}
         world.add([(5, 100, "a"), (19, 19, "a"), (25, 7, "b"), (40, 40, "a")])
@@ -194,6 +195,6 @@ class SourceSuite:
         source = world.source()
         ends = [EARLIEST, *(cut.next for cut in source.cut(EARLIEST, upto(99), size=6, count=9))]
         head = source.snapshot()
-        read = [pairs_of(source.read(session, Bounds(a, b), head)) for a, b in zip(ends, ends[1:], strict=False)]
+        read = [pairs_of(source.read(session, Bounds(a, b), head)) for a, b in pairwise(ends)]
         expected = sorted([(upto(s), s) for s in range(20)] + [(upto(4), 4), (upto(0), 0)])
         assert [pair for block in read for pair in block] == expected

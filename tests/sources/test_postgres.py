@@ -6,12 +6,14 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 from source_suite import START, Row, SourceSuite, at, rows, upto
 
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import BadPosition, SourceDown, SourceError
 from dwh_assets.model.position import EARLIEST, Bounds
-from dwh_assets.sources.postgres import PostgresSource, source as source_module
+from dwh_assets.sources.postgres import PostgresSource
+from dwh_assets.sources.postgres import source as source_module
 
 TABLE = "create table shop.orders (pos timestamptz default now(), id numeric(20), shard text, note text)"
 
@@ -50,6 +52,12 @@ def two_phase_url(tmp_path_factory: pytest.TempPathFactory, run_folder) -> Itera
     server.stop(immediate=True)
     yield server.start()
     server.stop(immediate=True)
+
+
+def watermark_of(source: PostgresSource) -> datetime:
+    watermark = source.observe(datetime.now(UTC) + timedelta(seconds=1)).watermark
+    assert watermark is not None
+    return watermark
 
 
 class TestPostgresSource(SourceSuite):
@@ -102,17 +110,17 @@ def test_a_delay_of_nothing_is_refused(world):
 def test_a_prepared_transaction_holds_the_watermark_where_it_was(two_phase_url):
     world = PostgresWorld(two_phase_url)
     source = world.source()
-    before = source.observe(datetime.now(UTC)).watermark
+    before = watermark_of(source)
     with psycopg.connect(world.url) as slow:
         slow.tpc_begin(slow.xid(1, "gtrid", "bqual"))
         (began,) = slow.execute("insert into shop.orders (id) values (1) returning pos").fetchone()  # type: ignore[misc]
         slow.tpc_prepare()
-        held = source.observe(datetime.now(UTC)).watermark
+        held = watermark_of(source)
         assert before <= held < began
-        assert source.observe(datetime.now(UTC)).watermark == held
+        assert watermark_of(source) == held
         assert world.source().observe(datetime.now(UTC)).watermark is None, "who saw nothing before knows nothing"
         slow.tpc_commit()
-    assert source.observe(datetime.now(UTC) + timedelta(seconds=1)).watermark > held
+    assert watermark_of(source) > held
 
 
 def test_hidden_sessions_are_refused_until_the_role_may_see_them(world):
@@ -120,7 +128,7 @@ def test_hidden_sessions_are_refused_until_the_role_may_see_them(world):
     world.run("create role reader login password 'canary-7'")
     world.run("grant usage on schema shop to reader")
     world.run("grant select on shop.orders to reader")
-    url = psycopg.conninfo.make_conninfo(world.url, user="reader", password="canary-7")
+    url = make_conninfo(world.url, user="reader", password="canary-7")
     source = PostgresSource("crm.orders", url, "shop.orders")
     with psycopg.connect(world.url) as other:
         other.execute("select 1")
@@ -161,7 +169,7 @@ def test_a_pos_without_a_time_zone_is_refused_with_a_way_out(world):
 
 def test_a_negative_id_is_refused(world):
     world.add([(1, 1, "a"), (2, -1, "a")])
-    with pytest.raises(BadPosition, match="1 rows .* unsigned 64-bit"):
+    with pytest.raises(BadPosition, match=r"1 rows .* unsigned 64-bit"):
         world.source().cut(EARLIEST, upto(9), 10, 1)
 
 

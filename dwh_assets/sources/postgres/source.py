@@ -16,7 +16,8 @@ from dwh_assets.sources.postgres.relation import APPLICATION, Columns, Connectio
 from dwh_assets.sources.source import HASH_MODULUS, Cut, Fingerprint, Observation, ReadRange
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
 
 ROWS_A_READER = 250_000
 MOST_READERS = 8
