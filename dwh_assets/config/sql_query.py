@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Reference:
-    """One place where a statement names a table; `table` is none for {{ block }}."""
+    """One place where a statement names a table; `table` is none for {{ block }}, a plain word for an earlier view."""
 
     start: int
     end: int
@@ -25,7 +25,7 @@ class Query:
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The declared tables that are really used, sorted."""
+        """The declared tables and earlier views that are really used, sorted."""
         return tuple(sorted({r.table for r in self.references if r.table is not None}))
 
     @property

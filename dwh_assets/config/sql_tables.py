@@ -63,7 +63,7 @@ def table_problems(statement: Statement, scope: Scope, target: exp.Table | None 
 
 
 def references_of(statement: Statement, scope: Scope, target: exp.Table | None = None) -> tuple[Reference, ...]:
-    """Where the text names declared tables and the block. Call it once there are no problems."""
+    """Where the text names declared tables, earlier views and the block. Call it once there are no problems."""
     found = []
     for table in _tables(statement.tree):
         if table is target or not isinstance(table.this, exp.Identifier):
@@ -73,6 +73,8 @@ def references_of(statement: Statement, scope: Scope, target: exp.Table | None =
             found.append(Reference(start, end, None, None if table.alias else "block"))
         elif table.db:
             found.append(Reference(start, end, f"{table.db}.{table.name}".lower(), None if table.alias else f"`{table.name}`"))
+        elif table.name.lower() in {view.lower() for view in scope.views} and not _is_cte(table, table.name.lower()):
+            found.append(Reference(start, end, table.name.lower(), None if table.alias else f"`{table.name}`"))
     return tuple(sorted(found, key=lambda reference: reference.start))
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
-
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.types import StructField, StructType, TimestampType
+from functools import reduce
+from typing import TYPE_CHECKING
 
 from dwh_assets.control.lineage import Change
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.transform import Transforms, Views, with_audit
 from dwh_assets.model.errors import DwhError, LineageError
 from dwh_assets.model.graph import order
 from dwh_assets.model.module import Lineage, Module
-from dwh_assets.processors.processor import AUDIT, Processor
+from dwh_assets.processors.output import empty_table, output_columns
+from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import changes, create_or_widen, desired_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def _table_plan(engine: Engine, lineage: Lineage, module: Module, known: dict[st
         columns = _together(module, earlier.columns, columns, processor)
     _require_positions(lineage, module, columns, processor)
     pos = module.position[0]
-    timed = processor.partitioned and pos in columns.names and isinstance(columns[pos].dataType, TimestampType)
+    timed = processor.partitioned and pos in columns.names and columns[pos].dataType.typeName() == "timestamp"
     found = changes(engine.catalog, module.table, desired_schema(columns))
     return TablePlan(module.table, columns, pos if timed else None, found)
 
@@ -85,39 +89,24 @@ def _output_columns(
 ) -> StructType:
     session = engine.session()
     frames = {name: _frame(engine, lineage, session, name, known) for name in module.inputs}
-    _require_base_position(module, frames[module.base], processor)
-    views = Views(session, f"dwh_preview_{module.name.replace('.', '_').replace('#', '_')}")
-    try:
-        names = {name: views.add(frame) for name, frame in frames.items()}
-        transforms = Transforms(session, module, engine.settings.transforms_folder, views, names, frames)
-        shaped = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
-        return StructType([_optional(field) for field in shaped.schema.fields if field.name not in AUDIT])
-    finally:
-        views.drop()
-
-
-def _optional(field: StructField) -> StructField:
-    """Whether a value must be there is for checks to say; a table column that refuses nulls could never be widened."""
-    return StructField(field.name, field.dataType, True)
+    _require_base_position(module, frames[module.base].columns, processor)
+    return output_columns(session, module, processor, engine.settings.transforms_folder, frames)
 
 
 def _frame(engine: Engine, lineage: Lineage, session: SparkSession, name: str, known: dict[str, TablePlan]) -> DataFrame:
     """The table as it will be after the apply, or as it is."""
     if name in known:
-        audit = "_block bigint, _execution bigint, _loaded_at timestamp"
-        return session.createDataFrame([], known[name].columns).selectExpr(
-            "*", *(f"CAST(NULL AS {column.split()[1]}) AS {column.split()[0]}" for column in audit.split(", "))
-        )
+        return empty_table(session, known[name].columns)
     source = engine.source(name, lineage)
     return source.read(session, None, source.snapshot(), None)
 
 
-def _require_base_position(module: Module, base: DataFrame, processor: Processor) -> None:
+def _require_base_position(module: Module, columns: list[str], processor: Processor) -> None:
     if processor.whole:
         return
     wanted = [*module.position, *([module.shard_by] if module.shard_by else [])]
-    if missing := [column for column in wanted if column not in base.columns]:
-        raise LineageError([f"position: base table {module.base} has no column {missing[0]}; it has {', '.join(base.columns)}"])
+    if missing := [column for column in wanted if column not in columns]:
+        raise LineageError([f"position: base table {module.base} has no column {missing[0]}; it has {', '.join(columns)}"])
 
 
 def _together(module: Module, first: StructType, second: StructType, processor: Processor) -> StructType:
@@ -125,7 +114,7 @@ def _together(module: Module, first: StructType, second: StructType, processor: 
     if not processor.forgets and set(first.names) != set(second.names):
         odd = sorted(set(first.names) ^ set(second.names))
         raise LineageError([f"transforms: the tags of {module.table} must give the same columns; {', '.join(odd)} is not in all"])
-    return StructType([*first.fields, *(field for field in second.fields if field.name not in first.names)])
+    return reduce(lambda both, field: both if field.name in both.names else both.add(field), second.fields, deepcopy(first))
 
 
 def _require_positions(lineage: Lineage, module: Module, columns: StructType, processor: Processor) -> None:

@@ -11,7 +11,6 @@ from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
 from dwh_assets.engine.stage import StagedAttempt, stage
-from dwh_assets.engine.transform import code_version
 from dwh_assets.model.block import BlockStats, Claim, RowCounts
 from dwh_assets.model.errors import (
     CheckFailed,
@@ -25,6 +24,7 @@ from dwh_assets.model.errors import (
 )
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
+from dwh_assets.processors.transform import code_version
 from dwh_assets.warehouse.branches import drop
 from dwh_assets.warehouse.publish import Pointer, discard, next_metadata, sweep
 

@@ -9,8 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-
-from pyspark.sql import SparkSession
+from typing import TYPE_CHECKING
 
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.claims import ClaimStore
@@ -30,6 +29,9 @@ from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
 
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
 
 class Engine:
     """What every step of the way of a block needs. Threads share it; each has its own Spark session (R12)."""
@@ -46,6 +48,7 @@ class Engine:
         self.sources = SourceStore(self.database)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
+        self._postgres: dict[tuple[SourceTable, tuple[str, str]], PostgresSource] = {}
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -93,10 +96,13 @@ class Engine:
         url = os.environ.get(table.url_env, "") if table.url_env else self.postgres_url
         if not url:
             raise SourceError(f"source {table.name}: the environment variable {table.url_env} with its URL is not set.")
-        relation = table.relation or table.name
-        return PostgresSource(
-            table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
-        )
+        # One instance per source: it remembers how far it was complete while a prepared transaction hides its start.
+        if (table, columns) not in self._postgres:
+            relation = table.relation or table.name
+            self._postgres[table, columns] = PostgresSource(
+                table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
+            )
+        return self._postgres[table, columns]
 
     def close(self) -> None:
         self.database.close()

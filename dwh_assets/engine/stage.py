@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import reduce
-
-from pyspark.sql import DataFrame, SparkSession
+from typing import TYPE_CHECKING
 
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
-from dwh_assets.engine.transform import Transforms, Views, block_of_row, runs_by_row, with_audit
 from dwh_assets.model.block import Block, Claim, RowCounts
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
-from dwh_assets.model.position import Bounds
+from dwh_assets.processors.output import Reading, output_rows, transforms_of
 from dwh_assets.processors.processor import AUDIT, Processor, Work
 from dwh_assets.processors.registry import processor_named
-from dwh_assets.sources.source import Fingerprint, Source
+from dwh_assets.processors.transform import analysed
+from dwh_assets.sources.source import NOTHING, Fingerprint
 from dwh_assets.warehouse.branches import Fork, fork, qualified
 from dwh_assets.warehouse.manifests import Staged, staged
 from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import check_output
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 @dataclass(frozen=True)
@@ -38,19 +39,6 @@ class StagedAttempt:
     processor: Processor
 
 
-@dataclass(frozen=True)
-class Reading:
-    """The inputs of an attempt at snapshots that were resolved after the claim (R15)."""
-
-    session: SparkSession
-    base: Source
-    snapshots: dict[str, int | None]
-    shard: str | None
-
-    def block(self, block: Block, base: str) -> DataFrame:
-        return self.base.read(self.session, block.bounds, self.snapshots[base], self.shard)
-
-
 def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> StagedAttempt:
     processor = processor_named(claim.module.processor)
     if processor.replaces or claim.kind != "load":
@@ -61,10 +49,10 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
     failpoint("fork.after")
     reading = _reading(engine, lineage, claim, session)
     branches = {forked.table: {"branch": forked.branch, "fork": forked.snapshot_id}}
-    engine.claims.note_staging(claim, branches, reading.snapshots)
+    engine.claims.note_staging(claim, branches, dict(reading.snapshots))
     failpoint("stage.before")
-    with _fingerprints(claim, reading) as fingerprints, _views(session, claim) as views, spark_errors():
-        work, counts = _write(engine, lineage, claim, processor, reading, views, forked)
+    with _fingerprints(claim, reading, processor) as fingerprints, spark_errors():
+        work, counts = _write(engine, claim, processor, reading, forked)
         lease.check()
         figures = {block_id: future.result() for block_id, future in fingerprints.items()}
     failpoint("stage.after")
@@ -73,63 +61,44 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
 
 def _reading(engine: Engine, lineage: Lineage, claim: Claim, session: SparkSession) -> Reading:
     module = claim.module
-    base = engine.source(module.base, lineage, module.position)
-    fixed = {name: engine.source(name, lineage).snapshot() for name in module.inputs}
-    if not protected("snapshot"):
-        fixed = dict.fromkeys(fixed)
-    return Reading(session, base, fixed, claim.shard)
+    sources = {name: engine.source(name, lineage) for name in module.inputs}
+    sources[module.base] = engine.source(module.base, lineage, module.position)
+    fixed = {name: source.snapshot() if protected("snapshot") else None for name, source in sources.items()}
+    return Reading(session, module, sources, fixed, claim.shard)
 
 
 @contextmanager
-def _views(session: SparkSession, claim: Claim) -> Iterator[Views]:
-    views = Views(session, f"dwh_{claim.execution_id}")
-    try:
-        yield views
-    finally:
-        views.drop()
-
-
-@contextmanager
-def _fingerprints(claim: Claim, reading: Reading) -> Iterator[dict[int, Future[Fingerprint]]]:
+def _fingerprints(claim: Claim, reading: Reading, processor: Processor) -> Iterator[dict[int, Future[Fingerprint]]]:
     """Count and hash the base rows of each block beside the Spark job, from the files, without the JVM."""
-    processor = processor_named(claim.module.processor)
+    blocks = claim.blocks if claim.kind != "rollback" else ()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="fingerprint") as pool:
-        yield {block.id: pool.submit(_fingerprint, reading, claim, block, processor.whole) for block in read_blocks(claim)}
+        yield {block.id: pool.submit(_fingerprint, reading, block, processor) for block in blocks}
 
 
-def read_blocks(claim: Claim) -> Sequence[Block]:
-    """The blocks whose base rows are read: none for a rollback."""
-    return claim.blocks if claim.kind != "rollback" else ()
-
-
-def _fingerprint(reading: Reading, claim: Claim, block: Block, whole: bool) -> Fingerprint:
-    if whole:
-        found = Fingerprint(0, 0)
-    else:
-        found = reading.base.fingerprint(block.bounds, reading.snapshots[claim.module.base], claim.shard)
+def _fingerprint(reading: Reading, block: Block, processor: Processor) -> Fingerprint:
+    base = reading.module.base
+    found = (
+        NOTHING if processor.whole else reading.sources[base].fingerprint(block.bounds, reading.snapshots[base], reading.shard)
+    )
     failpoint("stage.during")
     return found
 
 
-def _write(
-    engine: Engine, lineage: Lineage, claim: Claim, processor: Processor, reading: Reading, views: Views, forked: Fork
-) -> tuple[Work, RowCounts]:
-    frames = _frames(engine, lineage, claim, reading)
-    names = {name: views.add(frame) for name, frame in frames.items()}
-    folder = engine.settings.transforms_folder
-    transforms = Transforms(reading.session, claim.module, folder, views, names, frames)
-    blocks = written_blocks(engine, claim, processor)
-    rows = output_rows(transforms, claim, blocks or claim.blocks, processor, reading, runs_by_row(claim.module, folder))
-    columns = check_output(engine.catalog, claim.target, rows.schema, allow_missing=processor.forgets)
-    touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
-    work = Work(reading.session, claim.module, rows.select(*columns, *AUDIT), qualified(forked), claim.execution_id, touched)
-    if claim.kind != "load" and not processor.whole:
-        processor.clear(work)
-    counts = RowCounts()
-    if blocks:
-        counts = processor.write(work)
-        if claim.module.after:
-            transforms.after(_base_rows(claim.module.base, blocks, processor, reading))
+def _write(engine: Engine, claim: Claim, processor: Processor, reading: Reading, forked: Fork) -> tuple[Work, RowCounts]:
+    folder, prefix = engine.settings.transforms_folder, f"dwh_{claim.execution_id}"
+    with transforms_of(reading.session, claim.module, folder, reading.tables(), prefix) as transforms:
+        blocks = written_blocks(engine, claim, processor)
+        rows = output_rows(transforms, reading, blocks or claim.blocks, processor, claim.execution_id)
+        given = analysed(rows, claim.label)
+        columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
+        touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
+        written = rows.select(*columns, *AUDIT)
+        work = Work(reading.session, claim.module, written, qualified(forked), claim.execution_id, touched)
+        if claim.kind != "load" and not processor.whole:
+            processor.clear(work)
+        counts = processor.write(work) if blocks else RowCounts()
+        if blocks and claim.module.after:
+            transforms.after(reading.base(blocks, processor.whole))
     return work, counts
 
 
@@ -139,37 +108,3 @@ def written_blocks(engine: Engine, claim: Claim, processor: Processor) -> tuple[
     if claim.kind != "rollback":
         return claim.blocks
     return tuple(engine.topics.blocks(claim.topic_id, 1, claim.block.seq - 1)) if processor.forgets else ()
-
-
-def _frames(engine: Engine, lineage: Lineage, claim: Claim, reading: Reading) -> dict[str, DataFrame]:
-    return {
-        name: engine.source(name, lineage).read(reading.session, None, reading.snapshots[name], None)
-        for name in claim.module.inputs
-    }
-
-
-def _base_rows(base: str, blocks: Sequence[Block], processor: Processor, reading: Reading) -> DataFrame:
-    bounds = None if processor.whole else Bounds(blocks[0].bounds.last, blocks[-1].bounds.next)
-    return reading.base.read(reading.session, bounds, reading.snapshots[base], reading.shard)
-
-
-def output_rows(
-    transforms: Transforms, claim: Claim, blocks: Sequence[Block], processor: Processor, reading: Reading, by_row: bool
-) -> DataFrame:
-    """The rows of all these blocks, each naming its block.
-
-    Many blocks are one query where the transforms go row by row; else one query a range, put together: what a transform makes
-    of a block (a sum, say) must not depend on how many blocks are run at once.
-    """
-    base = claim.module.base
-    if len(blocks) == 1 or processor.whole:
-        output = transforms.output(_base_rows(base, blocks, processor, reading))
-        rows = with_audit(output, blocks[-1].id, claim.execution_id)
-    elif by_row:
-        output = transforms.output(_base_rows(base, blocks, processor, reading))
-        named = output.selectExpr("*", f"{block_of_row(blocks, claim.module.position)} AS _block")
-        rows = with_audit(named, None, claim.execution_id)
-    else:
-        parts = [with_audit(transforms.output(reading.block(block, base)), block.id, claim.execution_id) for block in blocks]
-        rows = reduce(lambda together, part: together.unionByName(part), parts)
-    return processor.shape(claim.module, rows)

@@ -6,22 +6,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pyspark.sql import functions as F
-
 from dwh_assets.control.claims import block_of
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import base_is_append_only
-from dwh_assets.engine.transform import keeps_rows
 from dwh_assets.model.errors import DwhError
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.position import Bounds, Position
+from dwh_assets.processors.figures import rows_and_writers
 from dwh_assets.processors.registry import processor_named
+from dwh_assets.processors.transform import keeps_rows
 from dwh_assets.sources.source import Fingerprint
 from dwh_assets.warehouse.publish import executions_on_main, snapshot_of
-from dwh_assets.warehouse.session import spark_errors
 
 Row = dict[str, Any]
+PLAIN = ("step", "one_day_step", "range")  # write what the transforms give, as it is
 
 Seen = dict[int | None, tuple[int, set[int]]]  # block -> its rows in the table, and who wrote them
 
@@ -86,11 +85,7 @@ def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Fin
 
 
 def _count_blocks(engine: Engine, table: str) -> Seen:
-    session = engine.session()
-    with spark_errors():
-        frame = session.read.option("versionAsOf", snapshot_of(engine.catalog, table)).table(f"dwh.{table}")
-        grouped = frame.groupBy("_block").agg(F.count(F.lit(1)).alias("n"), F.collect_set("_execution").alias("e"))
-        return {row["_block"]: (row["n"], set(row["e"])) for row in grouped.collect()}
+    return rows_and_writers(engine.session(), table, snapshot_of(engine.catalog, table))
 
 
 def _uncommitted(engine: Engine, table: str, seen: Seen) -> Iterator[Finding]:
@@ -132,7 +127,7 @@ def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows:
 
 def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row: Row, base: Fingerprint) -> Iterator[Finding]:
     """Where the transforms keep each base row as one row with its position, the table must hold the very same positions."""
-    if processor_named(module.processor).replaces or not keeps_rows(module, engine.settings.transforms_folder):
+    if module.processor not in PLAIN or not keeps_rows(module, engine.settings.transforms_folder):
         return
     if len([m for m in lineage.modules if m.table == module.table]) > 1:
         return

@@ -73,8 +73,9 @@ class IcebergSource:
         if (snapshot := snapshot or self.snapshot()) is None:
             return NOTHING
         files = self._files(snapshot, shard)
-        parts = files.within(files.overlapping(files.all(), bounds), bounds)
-        return reduce(add, (rows.fingerprint() for rows in parts), NOTHING)
+        overlapping = files.overlapping(files.all(), bounds)
+        read = Fingerprint(0, 0, sum(file.bytes for file in overlapping))
+        return reduce(add, (rows.fingerprint() for rows in files.within(overlapping, bounds)), read)
 
     def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
         """By the files that the head has and the snapshot that was read had not, less the rows of those that it replaced."""

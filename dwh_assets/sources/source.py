@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
@@ -42,13 +42,14 @@ class Fingerprint:
 
     rows: int
     hash_sum: int
+    bytes: int = field(default=0, compare=False)  # of the files that hold them, where that is known
 
     def __post_init__(self) -> None:
         if not 0 <= self.hash_sum < HASH_MODULUS:
             raise ValueError(f"hash sum {self.hash_sum} is not an unsigned 64-bit value")
 
     def __add__(self, other: Fingerprint) -> Fingerprint:
-        return Fingerprint(self.rows + other.rows, (self.hash_sum + other.hash_sum) % HASH_MODULUS)
+        return Fingerprint(self.rows + other.rows, (self.hash_sum + other.hash_sum) % HASH_MODULUS, self.bytes + other.bytes)
 
     def appeared_since(self, then: Fingerprint) -> int:
         """The least number of rows that must have been added to get from `then` to this."""

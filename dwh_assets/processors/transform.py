@@ -9,13 +9,15 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
+from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
 
 from dwh_assets.config.sql_guard import check_query, check_view, check_write
 from dwh_assets.config.sql_shape import is_row_wise
 from dwh_assets.model.block import Block
-from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.errors import ConfigError, SqlRefused
 from dwh_assets.model.module import Action, Module
 from dwh_assets.model.position import EPOCH, MICROSECOND, Position
 
@@ -101,6 +103,14 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
         return getattr(import_module(path), name)
     except (ImportError, AttributeError) as error:
         raise ConfigError(f"transform {transform} cannot be loaded: {error}") from error
+
+
+def analysed(rows: DataFrame, name: str) -> StructType:
+    """The columns of a query; what Spark cannot analyse is said in its first line, without its plan."""
+    try:
+        return rows.schema
+    except (AnalysisException, ParseException) as error:
+        raise SqlRefused(f"{name}: Spark cannot analyse its transforms: {str(error).splitlines()[0]}") from error
 
 
 def with_audit(rows: DataFrame, block_id: int | None, execution_id: int) -> DataFrame:
