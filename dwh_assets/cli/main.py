@@ -88,6 +88,7 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; errors become a message on stderr and an exit code."""
+    logging.getLogger().addHandler(logging.NullHandler())  # until there is a log file, nothing is printed in its stead
     try:
         app(list(arguments), prog_name="dwh")
     except SystemExit as end:
