@@ -4,7 +4,7 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-from dwh_assets.engine.transform import function_named
+from dwh_assets.processors.transform import function_named
 
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.streams import STREAMS
