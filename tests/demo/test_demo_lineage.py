@@ -41,7 +41,7 @@ def test_a_table_is_loaded_by_shards(lineage: Lineage):
 
 
 @pytest.mark.parametrize(
-    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "keep", "columns"]
+    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "columns"]
 )
 def test_a_module_uses(lineage: Lineage, field: str):
     assert modules_with(lineage, field)
