@@ -18,7 +18,7 @@ __all__ = ["lineage_schema", "load_lineage"]
 _LISTS = ("depends_on", "reads", "shards", "key")
 _SAME = (
     "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "maxstep", "stretch", "ahead",
-    "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "keep", "columns", "measures", "expect",
+    "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
 )  # fmt: skip
 
 

@@ -147,7 +147,6 @@ class ModuleForm(Form):
     shard_by: Column | None = Field(None, description="the base table's column that holds the shard")
     key: Columns | None = Field(None, description="columns that identify a row; required for upsert and history")
     deleted: Text | None = Field(None, description="upsert only: predicate on an output row that deletes its key")
-    keep: PositiveDuration | None = Field(None, description="rows older than this expire")
     columns: dict[Column, Text] = Field({}, description="column -> what it means")
     checks: list[CheckForm] = Field([], description="blocking unless their severity is warn")
     measures: dict[Column, Text] = Field({}, description="name -> SQL aggregate, logged for each block")

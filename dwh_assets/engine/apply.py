@@ -19,7 +19,8 @@ from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import changes, create_or_widen, desired_schema
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
     from pyspark.sql.types import StructType
 
 

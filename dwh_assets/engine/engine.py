@@ -30,7 +30,7 @@ from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession
 
 
 class Engine:

@@ -24,7 +24,7 @@ from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import check_output
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession
 
 
 @dataclass(frozen=True)

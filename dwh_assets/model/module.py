@@ -72,7 +72,6 @@ class Module:
     shard_by: str | None = None
     key: tuple[str, ...] = ()
     deleted: str | None = None
-    keep: timedelta | None = None
     columns: dict[str, str] = field(default_factory=dict)
     checks: tuple[Check, ...] = ()
     measures: dict[str, str] = field(default_factory=dict)

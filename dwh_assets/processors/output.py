@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
+from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import StructField, StructType
 
 from dwh_assets.model.block import Block

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
+from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.model.block import Block, RowCounts
 from dwh_assets.model.module import Module

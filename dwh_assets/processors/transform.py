@@ -10,8 +10,9 @@ from importlib import import_module
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, ParseException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
+from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import StructType
 
 from dwh_assets.config.sql_guard import check_query, check_view, check_write

@@ -64,7 +64,6 @@ BAD_FIELDS = [
     ("processor: history", 1, "key", "is required for processor history"),
     ("deleted: gone", 3, "deleted", "only upsert has it"),
     ("processor: upsert\nkey: [id]\ndeleted: sum(a)", 5, "deleted", "the function sum is not allowed here"),
-    ("keep: 0", 3, "keep", "must be longer than 0"),
     ("columns: [a]", 3, "columns", "must be a mapping of name: value"),
     ("expect:\n  good: amount > 0\n  bad: reflect('a')", 5, "expect.bad", "the function reflect is not allowed"),
     ("measures:\n  total: amount", 4, "measures.total", "holds no aggregate"),
@@ -128,7 +127,6 @@ def test_every_other_field_is_read(project: Any) -> None:
         shard_by: country
         key: [sale_id]
         deleted: op = 'D'
-        keep: 90d
         columns: {sale_id: the sale}
         checks:
           - not_null: {columns: [a], severity: warn}

@@ -17,7 +17,7 @@ FULL = Module(
     processor="range", transforms=("fact/sales.sql",), before=(Action("create temp view a as select 1"),),
     after=(Action("delete from log.a", idempotent=True),), position=("ts", "nr"), start="2024-01-31T00:00:00+00:00",
     delay=timedelta(seconds=30), repeat=timedelta(microseconds=1), span=timedelta(hours=1), time=Window.parse("22:00-06:00"),
-    shards=("a", "b"), shard_by="c", key=("k",), deleted="gone", keep=timedelta(days=90), columns={"a": "b"},
+    shards=("a", "b"), shard_by="c", key=("k",), deleted="gone", columns={"a": "b"},
     checks=(Check("rows", "rows(min)", minimum=1), Check("unique", "unique(a)", ("a",), severity="warn")),
     measures={"m": "sum(a)"}, expect={"e": "a > 0"},
 )  # fmt: skip
@@ -41,7 +41,7 @@ def test_a_source_survives_json(source: SourceTable) -> None:
 
 def test_durations_and_windows_are_text_that_people_can_read() -> None:
     spec = to_spec(FULL)
-    assert (spec["delay"], spec["keep"], spec["time"]) == ("30s", "90d", "22:00-06:00")
+    assert (spec["delay"], spec["time"]) == ("30s", "22:00-06:00")
 
 
 def test_a_spec_of_an_older_version_gets_defaults_and_one_of_a_newer_version_is_refused() -> None:

@@ -4,10 +4,10 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
+from dwh_assets.processors.transform import function_named
 
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.streams import STREAMS
-from dwh_assets.engine.transform import function_named
 from dwh_assets.model.module import PROCESSORS, Lineage, Module
 from dwh_assets.processors.registry import processor_named
 
@@ -41,7 +41,7 @@ def test_a_table_is_loaded_by_shards(lineage: Lineage):
 
 
 @pytest.mark.parametrize(
-    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "keep", "columns"]
+    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "columns"]
 )
 def test_a_module_uses(lineage: Lineage, field: str):
     assert modules_with(lineage, field)
