@@ -49,6 +49,7 @@ def test_a_parked_block_is_skipped_and_late_rows_are_loaded(parked: Project):
     assert parked.ok("unlock", "fact.orders", "--reason", "to be sure", "--json").json["worker"] is None
     parked.ok("skip", "fact.orders", "--reason", "worthless")
     assert parked.block_of("fact.orders", 3)["status"] == "skipped"
+    parked.ok("run", "--until-dry")
     assert parked.ok("status", "-t", "fact.orders", "--json").json[0]["verdict"] == "WAIT_DEP"
 
     parked.deliver(range(5, 6))

@@ -68,7 +68,7 @@ def test_a_committed_block_shows_statistics_checks_and_rows(loaded: Project):
 
 def test_a_parked_block_shows_its_staged_rows_and_the_ways_on(loaded: Project):
     block_id = str(loaded.block_of("fact.orders", 3)["id"])
-    answer = loaded.ok("block", block_id, "--sample", "20")
+    answer = loaded.ok("block", block_id, "--sample")
     assert "1 of 10 rows have no amount" in answer.out
     assert "10 staged rows, which readers do not see" in answer.out
     assert "dwh release fact.orders --check NAME" in answer.out

@@ -4,7 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -87,10 +86,3 @@ def test_a_reader_that_closes_the_pipe_hears_no_complaint(files: Project):
     command = f"{Path(sys.executable).parent / 'dwh'} lineage schema | head -n 1"
     ended = subprocess.run(command, shell=True, env=os.environ | files.environment, capture_output=True, text=True)
     assert (ended.stdout.strip(), ended.stderr) == ("{", "")
-
-
-def wait_for(text: str, file: Path, seconds: float = 60) -> None:
-    deadline = time.monotonic() + seconds
-    while text not in file.read_text():
-        assert time.monotonic() < deadline, file.read_text()
-        time.sleep(0.1)
