@@ -83,6 +83,7 @@ app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 
 def main() -> None:
     logging.captureWarnings(True)
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # else it writes to the terminal when a process is started
     sys.exit(run(sys.argv[1:]))
 
 
