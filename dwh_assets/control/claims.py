@@ -252,10 +252,14 @@ def lock_topic(connection: Connection, topic: str) -> Row:
 
 
 def restated_blocks(connection: Connection, restatement: Row) -> list[Block]:
-    rows = connection.execute(
-        sql("blocks_between"),
-        {"topic_id": restatement["topic_id"], "first": restatement["first_seq"], "last": restatement["last_seq"]},
-    ).fetchall()
+    """What is restated; a rollback also takes back what was left out, so that the cursor goes all the way."""
+    wanted = {
+        "topic_id": restatement["topic_id"],
+        "first": restatement["first_seq"],
+        "last": restatement["last_seq"],
+        "with_skipped": restatement["kind"] == "rollback",
+    }
+    rows = connection.execute(sql("blocks_between"), wanted).fetchall()
     return [block_of(row) for row in rows]
 
 

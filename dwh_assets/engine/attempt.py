@@ -21,6 +21,7 @@ from dwh_assets.model.errors import (
     PointerTaken,
     SparkDown,
     Transient,
+    in_words,
 )
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
@@ -123,7 +124,7 @@ def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
         engine.forget_session()
     park = isinstance(error, CheckFailed)
     crash = isinstance(error, Transient)
-    text = str(error) or type(error).__name__
+    text = in_words(error)
     status = engine.claims.fail(claim, text, counts=not (crash or isinstance(error, InputsChanged)), crash=crash, park=park)
     if status not in ("parked", "failed"):
         drop(engine.catalog, claim.target, f"x{claim.execution_id}")
