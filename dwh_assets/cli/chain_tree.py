@@ -14,7 +14,7 @@ from dwh_assets.cli.output import console
 
 
 def print_chain(link: Link) -> None:
-    tree = Tree(_label(link), guide_style="dim")
+    tree = Tree(_label(link, False), guide_style="dim")
     _grow(tree, link)
     console().print(tree)
     console().print(f"[dim]should be done:[/] {_when(link.estimate)}\n", soft_wrap=True)
@@ -22,12 +22,12 @@ def print_chain(link: Link) -> None:
 
 def _grow(tree: Tree, link: Link) -> None:
     for child in link.waits_for:
-        _grow(tree.add(_label(child)), child)
+        _grow(tree.add(_label(child, child.followed and len(link.waits_for) > 1)), child)
 
 
-def _label(link: Link) -> str:
+def _label(link: Link, slowest: bool) -> str:
     verdict = formats.coloured(link.verdict, red=link.parked)
-    mark = " [yellow]<- slowest[/]" if link.followed else ""
+    mark = " [yellow]<- slowest[/]" if slowest else ""
     watermark = f"complete up to {formats.instant(link.watermark)}" if link.watermark else "completeness unknown"
     return f"[bold]{link.name}[/] {verdict}, {watermark}{mark}\n{escape(link.why)}"
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rich.markup import escape
-
 from dwh_assets.cli import formats
 from dwh_assets.cli.output import Column, column
 
@@ -85,17 +83,17 @@ EXECUTIONS = [
 ]
 
 LOG = [
-    column("loaded", "loaded_at", formats.instant),
+    column("loaded", "loaded_at", formats.short_instant),
     column("topic", "topic"),
     column("block", "block_id", lambda value: f"#{value}", right=True),
     column("rows", "rows", formats.count, right=True),
     column("rows/s", "rows_per_second", formats.count, right=True),
     column("took", "seconds", formats.seconds, right=True),
     column("lag", "lag_seconds", formats.span, right=True),
-    column("size", "bytes", formats.size, right=True),
-    column("memory", "memory", formats.size, right=True, wide=True),
+    column("nulls", "nulls", lambda value: formats.count(sum(value.values())) if value else "", right=True),
     column("try", "attempt", right=True),
-    column("nulls", "nulls", lambda value: escape(formats.figures(value)), folds=True),
+    column("size", "bytes", formats.size, right=True, wide=True),
+    column("memory", "memory", formats.size, right=True, wide=True),
 ]
 
 ERRORS = [

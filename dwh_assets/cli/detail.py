@@ -10,7 +10,7 @@ from rich.table import Table
 
 from dwh_assets.cli import formats
 from dwh_assets.cli.columns import EXECUTIONS
-from dwh_assets.cli.output import Column, console, table
+from dwh_assets.cli.output import Column, console, print_table, table
 
 Row = Mapping[str, Any]
 
@@ -21,9 +21,9 @@ def print_block(row: Row, executions: Sequence[Row], sample: Sequence[Row] | Non
     out.print(f"[bold]block #{row['id']}[/] of [bold]{row['topic']}[/], no. {row['seq']}: {state}")
     out.print(_pairs(_bounds(row) | _statistics(row)))
     if row["checks"]:
-        out.print(table(row["checks"], _CHECKS, "checks"))
+        print_table(table(row["checks"], _CHECKS, "checks"))
     if executions:
-        out.print(table(executions, EXECUTIONS, "attempts"))
+        print_table(table(executions, EXECUTIONS, "attempts"))
         for execution in executions:
             if execution["reason"]:
                 out.print(f"[yellow]execution {execution['id']}[/]: {escape(execution['reason'])}", soft_wrap=True)
@@ -97,4 +97,4 @@ def _print_sample(row: Row, sample: Sequence[Row]) -> None:
         console().print(f"\nNo {kind} of this block were found.")
         return
     columns = [Column(name, lambda r, name=name: escape("" if r[name] is None else str(r[name]))) for name in sample[0]]
-    console().print(table(sample, columns, f"{len(sample)} {kind}"), soft_wrap=True)
+    print_table(table(sample, columns, f"{len(sample)} {kind}"))

@@ -13,7 +13,6 @@ from dwh_assets.cli.confirm import confirm
 from dwh_assets.cli.opening import control_store, settings_of, warehouse, who
 from dwh_assets.cli.options import Csv, Json, Yes
 from dwh_assets.cli.output import Printer, printer, working
-from dwh_assets.config.lineage_files import lineage_schema, load_lineage
 from dwh_assets.config.lineage_spec import to_spec
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.lineage import LineageStore
@@ -82,6 +81,8 @@ def schema(
     output: Annotated[Path | None, typer.Option("--output", "-o", help="Write it to this file instead.")] = None,
 ) -> None:
     """The JSON schema of Lineage files, for editors."""
+    from dwh_assets.config.lineage_files import lineage_schema
+
     if output is None:
         Printer("json").json(lineage_schema())
         return
@@ -106,6 +107,8 @@ def show(context: typer.Context, module: ModuleName = None, as_json: Json = Fals
 
 
 def _files(settings: Settings) -> Lineage:
+    from dwh_assets.config.lineage_files import load_lineage  # late: the SQL parser takes a second that others do not need
+
     return load_lineage(settings.lineage_folder, settings.transforms_folder)
 
 

@@ -83,13 +83,15 @@ app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 
 def main() -> None:
     logging.captureWarnings(True)
+    os.environ.setdefault("GRPC_VERBOSITY", "ERROR")  # else it writes to the terminal when a process is started
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command; errors become a message on stderr and an exit code."""
+    logging.getLogger().addHandler(logging.NullHandler())  # until there is a log file, nothing is printed in its stead
     try:
-        app(list(arguments), prog_name="dwh")
+        app(with_sample_size(arguments), prog_name="dwh")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except DwhError as error:
@@ -102,6 +104,13 @@ def run(arguments: Sequence[str]) -> int:
     except Exception as error:  # noqa: BLE001 - the last resort: a short text for people, the traceback for those who repair
         return _unexpected(error)
     return 0
+
+
+def with_sample_size(arguments: Sequence[str]) -> list[str]:
+    """`--sample` alone means `--sample 10`."""
+    following = [*arguments[1:], ""]
+    bare = [word == "--sample" and not after.isdecimal() for word, after in zip(arguments, following, strict=True)]
+    return [f"{word}=10" if is_bare else word for word, is_bare in zip(arguments, bare, strict=True)]
 
 
 def _unexpected(error: Exception) -> int:

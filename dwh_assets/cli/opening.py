@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from dwh_assets.cli.logs import log_to_file
+from dwh_assets.cli.logs import log_to_file, quiet_spark
 from dwh_assets.cli.output import working
 from dwh_assets.cli.presence import present
 from dwh_assets.cli.stopping import undisturbed
@@ -56,6 +56,7 @@ def warehouse(settings: Settings, create: bool = False) -> Iterator[Engine]:
     from dwh_assets.engine.engine import open_engine  # late: it takes a second that most commands do not need
     from dwh_assets.warehouse.server import SparkServer
 
+    quiet_spark()
     if not create:
         _require_warehouse(settings)
     with _servers(settings, spark=SparkServer(settings)), open_engine(settings) as engine:

@@ -17,6 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 from dwh_assets.model.errors import ConfigError
 
@@ -58,7 +59,7 @@ class Printer:
         elif self.form == "csv":
             self.csv(rows)
         elif rows:
-            console().print(table(rows, columns, title))
+            print_table(table(rows, columns, title))
         else:
             self.say(empty)
 
@@ -85,15 +86,21 @@ def printer(as_json: bool, as_csv: bool = False) -> Printer:
 
 
 def table(rows: Sequence[Row], columns: Sequence[Column], title: str = "") -> Table:
+    """Names and numbers are never cut or broken: where they do not fit, the lines are longer than the terminal."""
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False, title_justify="left")
+    made.title = escape(title) or None
     shown = [c for c in columns if not c.wide or console().width >= WIDE]
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1), title=title or None, title_justify="left", show_edge=False)
-    for c in shown:
-        made.add_column(
-            c.title, justify="right" if c.right else "left", no_wrap=not c.folds, overflow="fold" if c.folds else "ignore"
-        )
-    for row in rows:
-        made.add_row(*(c.show(row) for c in shown))
+    cells = [[Text.from_markup(c.show(row)) for c in shown] for row in rows]
+    for number, c in enumerate(shown):
+        least = None if c.folds else max(len(c.title), *(line[number].cell_len for line in cells))
+        made.add_column(c.title, justify="right" if c.right else "left", no_wrap=not c.folds, overflow="fold", min_width=least)
+    for line in cells:
+        made.add_row(*line)
     return made
+
+
+def print_table(made: Table) -> None:
+    console().print(made, crop=False)
 
 
 def console() -> Console:

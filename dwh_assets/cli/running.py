@@ -30,10 +30,10 @@ def up(
     ] = None,
 ) -> None:
     """This project's warehouse on this machine: Postgres, Spark, the Lineage applied, and every topic loaded as it is due."""
-    from dwh_assets.cli.starting import start
-
     settings = settings_of(context)
     with stopping() as signals, alone(settings.home):
+        from dwh_assets.cli.starting import start  # late: a second `dwh up` is refused before Spark's libraries are loaded
+
         try:
             with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
                 progress = _loop(engine, signals, None, False, Progress())

@@ -15,10 +15,13 @@ Row = Mapping[str, Any]
 
 
 def sample_of(engine: Engine, block: Row, executions: Sequence[Row], count: int) -> list[dict[str, Any]]:
+    """Rows with missing values come first: they are what a failed check is mostly about."""
     name = _place(block, executions)
+    session = engine.session()
     with spark_errors():
-        rows = engine.session().table(name).where(f"_block = {int(block['id'])}").limit(count)
-        return [row.asDict(recursive=True) for row in rows.collect()]
+        missing = " + ".join(f"IF(`{column}` IS NULL, 1, 0)" for column in session.table(name).columns)
+        query = f"SELECT * FROM {name} WHERE _block = {int(block['id'])} ORDER BY {missing} DESC LIMIT {int(count)}"
+        return [row.asDict(recursive=True) for row in session.sql(query).collect()]
 
 
 def _place(block: Row, executions: Sequence[Row]) -> str:

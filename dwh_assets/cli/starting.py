@@ -25,7 +25,7 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     lineage = load_lineage(settings.lineage_folder, settings.transforms_folder)
     feeder = Feed(engine.catalog, engine.postgres_url) if (is_demo(lineage) if feed is None else feed) else None
     with ThreadPoolExecutor(1) as pool:
-        spark = pool.submit(start_spark, engine)
+        spark = pool.submit(start_spark, engine, stop)
         if feeder is not None:
             with working("the demo's shop makes up its past"):
                 feeder.prepare()
@@ -39,9 +39,9 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
         yield
 
 
-def start_spark(engine: Engine) -> None:
+def start_spark(engine: Engine, stop: threading.Event) -> None:
     engine.spark.start()
-    if engine.settings.spark_remote is None:
+    if engine.settings.spark_remote is None and not stop.is_set():
         engine.spark.warm()
 
 

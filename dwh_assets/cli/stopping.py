@@ -16,7 +16,7 @@ INTERRUPTED = 130
 
 @dataclass
 class Stopping:
-    """`stop` is set by the first signal once `gentle`; before that, and by a second one, the work is interrupted."""
+    """`stop` is set by the first signal; once `gentle`, that is all. Before, and by a second one, the work is interrupted."""
 
     stop: threading.Event = field(default_factory=threading.Event)
     gentle: bool = False
@@ -30,9 +30,10 @@ class Stopping:
     def handle(self, number: int, frame: FrameType | None) -> None:
         again = self.received is not None
         self.received = number
-        if not self.gentle or again:
-            raise KeyboardInterrupt
         self.stop.set()
+        if not self.gentle or again:
+            warn("interrupted; ending what was started")
+            raise KeyboardInterrupt
         warn("stopping after the blocks that are being loaded; once more to interrupt them")
 
 

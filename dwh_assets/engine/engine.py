@@ -105,6 +105,8 @@ class Engine:
         return self._postgres[table, columns]
 
     def close(self) -> None:
+        if "catalog" in self.__dict__:  # it connects when it is first asked
+            self.catalog.close()
         self.database.close()
 
 

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.warehouse.server import SparkServer
+from tests.cli.conftest import Project, environment, write_files
+
+DWH = str(Path(sys.executable).parent / "dwh")
+
+
+def wait_until(done: Callable[[], bool], what: str, seconds: float = 60) -> None:
+    deadline = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def embedded(run_folder: Path, spark_server: SparkServer) -> Project:
+    """A project whose control store is its own embedded Postgres, in a folder that Postgres' user may enter."""
+    folder = run_folder / "embedded"
+    folder.mkdir()
+    write_files(folder)
+    return Project(folder, environment(folder, DWH_SPARK_REMOTE=spark_server.start(), DWH_DEADLINE_SECONDS="10"))
+
+
+def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Project):
+    home = embedded.folder / ".dwh"
+    server = EmbeddedPostgres(home)
+    embedded.environment["DWH_POSTGRES_URL"] = server.start()  # the source's rows must be there before
+    with_url = dict(embedded.environment)
+    embedded.dwh("status")
+    embedded.deliver(range(1, 21))
+    server.stop()
+    without_url = {name: value for name, value in with_url.items() if name != "DWH_POSTGRES_URL"}
+    output = embedded.folder / "up.out"
+    with output.open("w") as out:
+        up = subprocess.Popen([DWH, "up"], env=os.environ | without_url, stdout=out, stderr=subprocess.STDOUT)
+    try:
+        wait_until(lambda: output.read_text().count("mart.totals") > 0 or up.poll() is not None, "nothing was loaded")
+        assert "2 modules, 1 sources; 3 added" in output.read_text()
+        second = subprocess.run([DWH, "up"], env=os.environ | without_url, capture_output=True, text=True)
+        assert second.returncode == 2
+        assert f"as process {up.pid}" in second.stderr
+        up.send_signal(signal.SIGINT)
+        assert up.wait(60) == 130
+    finally:
+        up.kill()
+        up.wait()
+    assert "stopping: " in output.read_text()
+    assert "Traceback" not in output.read_text()
+    assert not server.running()
+
+    looked = Project(embedded.folder, without_url).ok("log", "--json").json
+    assert {row["topic"] for row in looked} == {"fact.orders", "mart.totals"}
+    assert not server.running(), "what a command started for itself it stops again"
+
+
+def test_run_without_a_lineage_says_what_to_do(project: Project):
+    answer = project.dwh("run", "--until-dry")
+    assert answer.code == 2
+    assert "dwh lineage apply" in answer.err
+
+
+def test_down_where_nothing_runs_is_no_error(files: Project):
+    assert "nothing is left behind" in files.ok("down").out
