@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dwh_assets.control.claims import lease_lost
 from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
@@ -129,4 +130,6 @@ def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
     if status not in ("parked", "failed"):
         drop(engine.catalog, claim.target, f"x{claim.execution_id}")
     logger.warning("%s did not commit: %s", claim.label, text)
+    if status == "lost":
+        return Outcome("lost", claim.topic, f"{lease_lost(claim, engine.settings.lease_seconds)}\nIt ended with: {text}", claim)
     return Outcome("parked" if status in ("parked", "failed") else "failed", claim.topic, text, claim)
