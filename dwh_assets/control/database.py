@@ -128,7 +128,8 @@ def _session(idle: float) -> dict[str, Any]:
         "row_factory": dict_row,
         "application_name": "dwh",
         # Without the limit a worker that was stopped inside a transaction keeps its topic's row lock beyond its lease.
-        "options": f"-c timezone=UTC -c idle_in_transaction_session_timeout={max(1, round(idle * 1000))}",
+        # Without jit=off the verdicts of many topics are compiled, which takes longer than to answer them.
+        "options": f"-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout={max(1, round(idle * 1000))}",
         "connect_timeout": _CONNECT_SECONDS,
     }
 
