@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import reduce
@@ -15,6 +16,7 @@ from dwh_assets.model.module import Lineage, Module
 from dwh_assets.processors.output import empty_table, output_columns
 from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
+from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import changes, create_or_widen, desired_schema
 
@@ -40,6 +42,7 @@ class Preview:
 
     modules: list[Change]
     tables: list[TablePlan]
+    warnings: list[str]
 
     @property
     def empty(self) -> bool:
@@ -59,7 +62,7 @@ def preview(engine: Engine, lineage: Lineage) -> Preview:
             problems.append(f"{lineage.places.get(name, name)}: {error}")
     if problems:
         raise LineageError(problems)
-    return Preview(engine.lineage.diff(lineage), list(tables.values()))
+    return Preview(engine.lineage.diff(lineage), list(tables.values()), list(_warnings(engine, lineage)))
 
 
 def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
@@ -70,6 +73,18 @@ def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
             create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, {})
     engine.lineage.apply(lineage, who)
     return planned
+
+
+def _warnings(engine: Engine, lineage: Lineage) -> Iterator[str]:
+    """What works, but slowly (S14)."""
+    for table in lineage.sources:
+        source = engine.source(table.name, lineage)
+        if isinstance(source, PostgresSource) and not source.has_index():
+            columns = ", ".join(table.position)
+            yield (
+                f"{lineage.places.get(table.name, table.name)}: {table.relation or table.name} has no index on ({columns}); "
+                "every block reads the whole table until it has one"
+            )
 
 
 def _table_plan(engine: Engine, lineage: Lineage, module: Module, known: dict[str, TablePlan]) -> TablePlan:

@@ -218,8 +218,9 @@ def test_tables_named_like_keywords_keep_their_names() -> None:
     assert query.render({"dim.date": "v1", "dim.order": "v2"}, "") == "select date.a from v1 AS `date` join v2 o on o.d = date.d"
 
 
-def test_views_made_before_may_be_named_and_others_not() -> None:
-    assert check_query("select * from recent", TABLES, "x.sql", views=["recent"]).tables == ()
+def test_views_made_before_may_be_named_and_are_given_the_name_of_this_attempt() -> None:
+    query = check_query("select * from recent", TABLES, "x.sql", views=["recent"])
+    assert query.render({"recent": "v9"}, "") == "select * from v9 AS `recent`"
     with pytest.raises(SqlRefused, match=r"recnt is not declared .did you mean recent"):
         check_query("select * from recnt", TABLES, "x.sql", views=["recent"])
 

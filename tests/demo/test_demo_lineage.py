@@ -40,9 +40,7 @@ def test_a_table_is_loaded_by_shards(lineage: Lineage):
     assert lineage.module("fact.inventory_moves").topics == ("fact.inventory_moves:north", "fact.inventory_moves:south")
 
 
-@pytest.mark.parametrize(
-    "field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "keep", "columns"]
-)
+@pytest.mark.parametrize("field", ["before", "reads", "measures", "expect", "checks", "span", "key", "deleted", "columns"])
 def test_a_module_uses(lineage: Lineage, field: str):
     assert modules_with(lineage, field)
 
