@@ -63,7 +63,7 @@ class ClaimStore:
 
     def _evaluate(self, connection: Connection, topic: str, code_version: str, force: bool) -> Claim | DwhError:
         row = lock_topic(connection, topic)
-        verdict = one(connection.execute(sql("select_verdicts"), {"topics": [topic]}))
+        verdict = one(connection.execute(sql("verdict_of_topic"), {"topic_id": row["id"]}))
         if verdict["verdict"] == "LOCKED" and protected("lock"):
             return self._refuse(connection, row, f"topic {topic}: {verdict['reason']}. Nothing was touched by this attempt.")
         if verdict["verdict"] in ("INACTIVE", "NOT_INITIALISED") or not (verdict["due"] or force):

@@ -126,7 +126,7 @@ def _session() -> dict[str, Any]:
     return {
         "row_factory": dict_row,
         "application_name": "dwh",
-        "options": "-c timezone=UTC",
+        "options": "-c timezone=UTC -c jit=off",  # compiling a verdict takes longer than answering it
         "connect_timeout": _CONNECT_SECONDS,
     }
 
