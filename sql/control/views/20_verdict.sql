@@ -50,7 +50,8 @@ decided as (
            case when j.window_start is null then true
                 when j.window_start < j.window_end then j.local_time >= j.window_start and j.local_time < j.window_end
                 else j.local_time >= j.window_start or j.local_time < j.window_end end as in_window,
-           coalesce(j.last_end + j.repeat <= now(), true) as repeated
+           coalesce(j.last_end + j.repeat <= now(), true) as repeated,
+           regexp_replace(split_part(j.problem, E'\n', 1), '^topic [^ ]+, block #\d+: ', '') as short_problem
     from judged j
 ),
 named as (
@@ -81,8 +82,8 @@ select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n
            when 'WINDOW' then format('runs only %s-%s %s', to_char(n.window_start, 'HH24:MI'), to_char(n.window_end, 'HH24:MI'), n.timezone)
            when 'BACKOFF' then case
                when n.parked_block is not null
-               then format('block #%s is parked: %s; dwh retry, release or skip %s', n.parked_block, split_part(n.problem, E'\n', 1), n.name)
-               else format('tries again at %s: %s', to_char(n.not_before, 'HH24:MI:SS'), split_part(n.problem, E'\n', 1)) end
+               then format('block #%s is parked: %s; dwh retry, release or skip %s', n.parked_block, n.short_problem, n.name)
+               else format('tries again at %s: %s', to_char(n.not_before, 'HH24:MI:SS'), n.short_problem) end
            when 'DUE_REPLAY' then case
                when n.restatement is not null then format('restatement %s was begun and is finished first', n.restatement)
                else format('block #%s was begun and is repeated with the same bounds', n.open_block) end
