@@ -126,6 +126,7 @@ def _print(planned: Preview, out: Printer) -> None:
         for table in planned.tables
         for text in table.changes
     ]
+    rows += [{"kind": "warning", "what": "source", "name": "", "text": text} for text in planned.warnings]
     out.rows(rows, columns.CHANGES, empty="Nothing to do: what is in force is what the files say.")
 
 

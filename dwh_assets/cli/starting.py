@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from importlib.metadata import version
 
 from dwh_assets.cli.opening import who
-from dwh_assets.cli.output import Printer, working
+from dwh_assets.cli.output import Printer, warn, working
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.feed import Feed
 from dwh_assets.demo.streams import STREAMS
@@ -35,6 +35,8 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     with working("applying the Lineage"):
         applied = apply(engine, lineage, who())
     _tell(engine, lineage, applied, feeder is not None)
+    for text in applied.warnings:
+        warn(text)
     with _feeding(feeder, stop):
         yield
 

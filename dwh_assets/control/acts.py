@@ -111,7 +111,8 @@ class ActStore:
         with self._act(topic, kind.upper(), f"blocks {first} to {last}: {reason}") as act:
             if act.topic["lease_worker"] is not None:
                 self._abort_running(act, f"{kind} asked for by hand")
-            found = restated_blocks(act.connection, {"topic_id": act.topic["id"], "first_seq": first, "last_seq": last})
+            wanted = {"topic_id": act.topic["id"], "first_seq": first, "last_seq": last, "kind": kind}
+            found = restated_blocks(act.connection, wanted)
             if not found:
                 raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
             row = act.connection.execute(

@@ -63,7 +63,7 @@ class ClaimStore:
 
     def _evaluate(self, connection: Connection, topic: str, code_version: str, force: bool) -> Claim | DwhError:
         row = lock_topic(connection, topic)
-        verdict = one(connection.execute(sql("select_verdicts"), {"topics": [topic]}))
+        verdict = one(connection.execute(sql("verdict_of_topic"), {"topic_id": row["id"]}))
         if verdict["verdict"] == "LOCKED" and protected("lock"):
             return self._refuse(connection, row, f"topic {topic}: {verdict['reason']}. Nothing was touched by this attempt.")
         if verdict["verdict"] in ("INACTIVE", "NOT_INITIALISED") or not (verdict["due"] or force):
@@ -252,10 +252,14 @@ def lock_topic(connection: Connection, topic: str) -> Row:
 
 
 def restated_blocks(connection: Connection, restatement: Row) -> list[Block]:
-    rows = connection.execute(
-        sql("blocks_between"),
-        {"topic_id": restatement["topic_id"], "first": restatement["first_seq"], "last": restatement["last_seq"]},
-    ).fetchall()
+    """What is restated; a rollback also takes back what was left out, so that the cursor goes all the way."""
+    wanted = {
+        "topic_id": restatement["topic_id"],
+        "first": restatement["first_seq"],
+        "last": restatement["last_seq"],
+        "with_skipped": restatement["kind"] == "rollback",
+    }
+    rows = connection.execute(sql("blocks_between"), wanted).fetchall()
     return [block_of(row) for row in rows]
 
 

@@ -16,14 +16,15 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from dwh_assets.model.errors import ControlStoreDown, DiskFull
 
-_LOST = ("57P01", "57P02", "57P03", "57P05")  # shutdown by command, by crash, starting up, idle session ended
+_LOST = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shutdown by command, by crash, starting up, idle too long
 _CONNECT_SECONDS = 5
 
 
 class Database:
     """The control database behind a pool; every statement runs in a transaction."""
 
-    def __init__(self, url: str, deadline: float = 30, size: int = 8) -> None:
+    def __init__(self, url: str, deadline: float = 30, size: int = 8, idle: float = 60) -> None:
+        """`idle`: a process that stops inside a transaction loses it after so many seconds, and with it its locks."""
         self.url = url
         self._deadline = deadline
         self._pool: ConnectionPool[psycopg.Connection[DictRow]] = ConnectionPool(
@@ -36,7 +37,7 @@ class Database:
             open=True,
             configure=_configure,
             check=ConnectionPool[psycopg.Connection[DictRow]].check_connection,
-            kwargs=_session(),
+            kwargs=_session(idle),
         )
 
     def __repr__(self) -> str:
@@ -122,11 +123,13 @@ class _IntegralNumeric(Loader):
         return int(digits) if digits.lstrip("-").isdigit() else Decimal(digits)
 
 
-def _session() -> dict[str, Any]:
+def _session(idle: float) -> dict[str, Any]:
     return {
         "row_factory": dict_row,
         "application_name": "dwh",
-        "options": "-c timezone=UTC",
+        # Without the limit a worker that was stopped inside a transaction keeps its topic's row lock beyond its lease.
+        # Without jit=off the verdicts of many topics are compiled, which takes longer than to answer them.
+        "options": f"-c timezone=UTC -c jit=off -c idle_in_transaction_session_timeout={max(1, round(idle * 1000))}",
         "connect_timeout": _CONNECT_SECONDS,
     }
 

@@ -45,10 +45,13 @@ class LineageStore:
         return Lineage(modules, sources)
 
     def diff(self, lineage: Lineage) -> list[Change]:
-        active = self.active()
-        modules = _diff("module", _specs(active.modules, to_spec), _specs(lineage.modules, to_spec))
-        sources = _diff("source", _specs(active.sources, source_to_spec), _specs(lineage.sources, source_to_spec))
+        """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
+        modules = _diff("module", self._stored("active_modules"), _specs(lineage.modules, to_spec))
+        sources = _diff("source", self._stored("active_sources"), _specs(lineage.sources, source_to_spec))
         return [*sources, *modules]
+
+    def _stored(self, query: str) -> dict[str, Spec]:
+        return {row["name"]: row["spec"] for row in self.database.fetch(sql(query))}
 
     def history(self, name: str | None = None) -> list[Row]:
         return self.database.fetch(sql("lineage_history"), name=name)
@@ -74,9 +77,11 @@ def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str
     changes = [Change("add", what, name) for name in sorted(new.keys() - old.keys())]
     changes += [Change("remove", what, name) for name in sorted(old.keys() - new.keys())]
     for name in sorted(new.keys() & old.keys()):
-        fields = sorted(f for f in old[name].keys() | new[name].keys() if old[name].get(f) != new[name].get(f))
+        before, after = old[name], new[name]
+        unknown = before.keys() ^ after.keys()
+        fields = sorted(unknown | {field for field in before.keys() & after.keys() if before[field] != after[field]})
         if fields:
-            changed = tuple((field, old[name].get(field), new[name].get(field)) for field in fields)
+            changed = tuple((field, before.get(field), after.get(field)) for field in fields)
             changes.append(Change("change", what, name, changed))
     return changes
 

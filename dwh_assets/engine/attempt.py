@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dwh_assets.control.claims import lease_lost
 from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
@@ -21,6 +22,7 @@ from dwh_assets.model.errors import (
     PointerTaken,
     SparkDown,
     Transient,
+    in_words,
 )
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
@@ -123,9 +125,11 @@ def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
         engine.forget_session()
     park = isinstance(error, CheckFailed)
     crash = isinstance(error, Transient)
-    text = str(error) or type(error).__name__
+    text = in_words(error)
     status = engine.claims.fail(claim, text, counts=not (crash or isinstance(error, InputsChanged)), crash=crash, park=park)
     if status not in ("parked", "failed"):
         drop(engine.catalog, claim.target, f"x{claim.execution_id}")
     logger.warning("%s did not commit: %s", claim.label, text)
+    if status == "lost":
+        return Outcome("lost", claim.topic, f"{lease_lost(claim, engine.settings.lease_seconds)}\nIt ended with: {text}", claim)
     return Outcome("parked" if status in ("parked", "failed") else "failed", claim.topic, text, claim)

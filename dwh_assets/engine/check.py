@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dwh_assets.engine.stage import StagedAttempt
 from dwh_assets.model.block import BlockStats, CheckResult, Claim
 from dwh_assets.model.errors import CheckFailed
 from dwh_assets.model.module import Check, Module
 from dwh_assets.processors.figures import Figures, declared_figures, figures_by_block, figures_of_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def _many(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | No
     """Restated blocks share one job: their rows are counted together, their checks judged over all of them."""
     waived = tuple(name for block in claim.blocks for name in block.waived)
     results = judged(claim, _evidence(claim.module, attempt), waived)
-    by_block = figures_by_block(claim.module, attempt.work.output)
+    by_block = figures_by_block(claim.module, _own_rows(attempt))
     nothing = Figures(0, {}, {}, {})
     return [
         BlockStats(
@@ -84,13 +87,17 @@ def _columns(module: Module, figures: Figures) -> dict[str, Any]:
 
 
 def _evidence(module: Module, attempt: StagedAttempt) -> Evidence:
-    staged, rows = attempt.staged, attempt.work.output
+    staged, rows = attempt.staged, _own_rows(attempt)
     if attempt.processor.replaces or not staged.only_appends:
         figures = figures_of_rows(module, rows)
     else:
         figures = Figures(staged.rows, staged.nulls, staged.lower, staged.upper)
     base_rows = sum(f.rows for f in attempt.fingerprints.values())
     return Evidence(figures, declared_figures(module, rows), base_rows)
+
+
+def _own_rows(attempt: StagedAttempt) -> DataFrame:
+    return attempt.work.output if attempt.processor.merges else attempt.work.written()
 
 
 def judged(claim: Claim, evidence: Evidence, waived: tuple[str, ...]) -> tuple[CheckResult, ...]:
@@ -149,10 +156,10 @@ _JUDGES = {"not_null": _not_null, "null_ratio": _null_ratio, "rows": _rows, "uni
 def require(claim: Claim, results: tuple[CheckResult, ...], waived: tuple[str, ...]) -> None:
     failed = [r for r in results if not r.passed and r.severity == "error" and r.name not in waived]
     if failed:
-        lines = "\n".join(f"  {r.name}: {r.text}" for r in failed)
+        first, others = failed[0], "".join(f"\n  and {r.name}: {r.text}" for r in failed[1:])
         raise CheckFailed(
-            f"{claim.label}: {len(failed)} blocking check{'s' if len(failed) > 1 else ''} failed, the block is parked:\n{lines}\n"
-            "Nothing of it was published; its rows are kept on their branch.\n"
-            f"Look with `dwh block {claim.block.id} --sample`, then `dwh retry`, `dwh skip` or "
-            f"`dwh release {claim.topic} --check '{failed[0].name}'`, each with --reason."
+            f"{claim.label}: check {first.name} failed: {first.text}{others}\n"
+            "The block is parked. Nothing of it was published; its rows are kept on their branch.\n"
+            f"Look with `dwh block {claim.block.id} --sample 20`, then `dwh retry`, `dwh skip` or "
+            f"`dwh release {claim.topic} --check '{first.name}'`, each with --reason."
         )

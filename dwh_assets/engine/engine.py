@@ -40,7 +40,8 @@ class Engine:
         self.settings = settings
         self.postgres_url = postgres_url
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
-        self.database = Database(postgres_url, deadline=settings.deadline_seconds, size=settings.slots * 2 + 4)
+        size, idle = settings.slots * 2 + 4, settings.lease_seconds
+        self.database = Database(postgres_url, deadline=settings.deadline_seconds, size=size, idle=idle)
         self.topics = TopicStore(self.database)
         self.claims = ClaimStore(self.database, self.worker, settings.lease_seconds)
         self.commits = CommitStore(self.database, settings.lease_seconds)

@@ -16,7 +16,7 @@ from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.observe import observe
 from dwh_assets.engine.plan import plan
 from dwh_assets.engine.sweep import sweep_branches
-from dwh_assets.model.errors import Refused, Transient
+from dwh_assets.model.errors import DwhError, Transient
 from dwh_assets.model.module import Lineage
 
 logger = logging.getLogger(__name__)
@@ -77,10 +77,15 @@ class Loop:
             running[row["topic"]] = pool.submit(self._attempt, lineage, row["topic"])
 
     def _attempt(self, lineage: Lineage, topic: str) -> Outcome:
+        """One bad topic stalls no other: whatever its attempt raises ends here, in the log."""
         try:
             return attempt(self.engine, lineage, topic)
-        except (Refused, Transient) as error:
+        except DwhError as error:
+            logger.warning("topic %s: %s", topic, error)
             return Outcome("failed", topic, str(error))
+        except Exception as error:
+            logger.exception("topic %s", topic)
+            return Outcome("failed", topic, f"{type(error).__name__}: {error}")
 
     def _collect(self, running: dict[str, Future[Outcome]]) -> int:
         """Wait for the first block to end, at most one tick; report what ended."""

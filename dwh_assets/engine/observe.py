@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from dwh_assets.engine.engine import Engine
-from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.errors import ControlStoreDown, in_words
 from dwh_assets.model.module import Lineage, SourceTable
 
 
@@ -23,8 +23,8 @@ def _observe(engine: Engine, lineage: Lineage, source: SourceTable, now: datetim
         seen = engine.source(source.name, lineage).observe(now)
     except ControlStoreDown:
         raise
-    except DwhError as error:
-        engine.sources.failed(source.name, str(error))
+    except Exception as error:  # noqa: BLE001 - it is written down, and one bad source stalls no other
+        engine.sources.failed(source.name, in_words(error))
     else:
         engine.sources.observed(source.name, seen.watermark, seen.newest, now)
 

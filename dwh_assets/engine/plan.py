@@ -8,7 +8,7 @@ from typing import Any
 
 from dwh_assets.control.topics import PlannedBlock, PlanningState
 from dwh_assets.engine.engine import Engine
-from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.errors import ControlStoreDown, in_words
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.position import MICROSECOND
 from dwh_assets.model.sizing import next_blocks
@@ -39,8 +39,8 @@ def _plan_or_hold_back(engine: Engine, lineage: Lineage, module: Module, row: Ro
         return plan_topic(engine, lineage, module, row)
     except ControlStoreDown:
         raise
-    except DwhError as error:
-        engine.topics.fail_plan(row, str(error), engine.worker)
+    except Exception as error:  # noqa: BLE001 - it is written down, and one bad topic stalls no other
+        engine.topics.fail_plan(row, in_words(error), engine.worker)
         return 0
 
 

@@ -93,6 +93,8 @@ def _write(engine: Engine, claim: Claim, processor: Processor, reading: Reading,
         columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
         touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
         written = rows.select(*columns, *AUDIT)
+        if processor.merges and blocks:
+            written = written.localCheckpoint()  # a merge reads its source several times: it must be the same each time
         work = Work(reading.session, claim.module, written, qualified(forked), claim.execution_id, touched)
         if claim.kind != "load" and not processor.whole:
             processor.clear(work)

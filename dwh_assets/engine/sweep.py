@@ -7,18 +7,21 @@ import logging
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.module import Lineage
-from dwh_assets.warehouse.branches import drop_abandoned
+from dwh_assets.warehouse.branches import drop, live
 
 logger = logging.getLogger(__name__)
 
 
 def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
     """Drop the branches of dead attempts; those of running attempts and of parked blocks stay."""
-    kept = {f"x{row['id']}" for row in engine.database.fetch(sql("needed_executions"))}
-    dropped = []
-    for table in sorted({module.table for module in lineage.modules}):
-        if engine.catalog.exists(table):
-            dropped += [f"{table}@{branch}" for branch in drop_abandoned(engine.catalog, table, kept)]
+    tables = [table for table in sorted({module.table for module in lineage.modules}) if engine.catalog.exists(table)]
+    # Branches first, attempts second: one that forks in between is not in the list, so its branch is not taken for a dead one.
+    found = [(table, branch) for table in tables for branch in live(engine.catalog, table)]
+    kept = {f"x{row['id']}" for row in engine.database.fetch(sql("needed_executions"))} if found else set()
+    abandoned = [(table, branch) for table, branch in found if branch not in kept]
+    for table, branch in abandoned:
+        drop(engine.catalog, table, branch)
+    dropped = [f"{table}@{branch}" for table, branch in abandoned]
     if dropped:
         logger.info("dropped the branches of dead attempts: %s", ", ".join(dropped))
     return dropped

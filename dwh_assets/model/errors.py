@@ -123,3 +123,11 @@ class ActRefused(Terminal): ...
 
 
 class AlreadyRunning(Terminal): ...
+
+
+def in_words(error: Exception) -> str:
+    """An error as the control store keeps it: ours as they are, others by their kind and without their stack."""
+    if isinstance(error, DwhError):
+        return str(error)
+    first = str(error).strip().split("\n\nJVM stacktrace")[0]
+    return f"{type(error).__name__}: {first}"[:2000]

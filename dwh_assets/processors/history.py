@@ -12,6 +12,7 @@ from dwh_assets.processors.processor import Processor, Work, append, mark
 
 class History(Processor):
     replaces = True
+    merges = True
     partitioned = False
     extra_columns = {  # noqa: RUF012 - a constant of the class
         "valid_from": "timestamp",

@@ -29,6 +29,10 @@ class Work:
     execution_id: int
     blocks: Sequence[Block]
 
+    def written(self) -> DataFrame:
+        """The rows of this attempt as they stand on the branch: cheaper than to run the transforms again."""
+        return self.session.table(self.branch).where(f"_execution = {self.execution_id}")
+
     @property
     def block_list(self) -> str:
         return ", ".join(str(block.id) for block in self.blocks)
@@ -38,12 +42,14 @@ class Processor:
     """Appends by block: the behaviour of Step, which the other processors change where they differ.
 
     `replaces`: it changes rows that are already published, so it holds the table from fork to commit.
+    `merges`: it writes row by row what its block brings, so the block's rows are kept aside while that is done.
     `whole`: it reads its base whole, not by block.
     `forgets`: earlier states of a row are not kept in the table, so it is restated from its first block.
     `extra_columns`: what it adds to the columns of the transforms.
     """
 
     replaces = False
+    merges = False
     whole = False
     forgets = False
     extra_columns: dict[str, str] = {}  # noqa: RUF012 - a constant of the class

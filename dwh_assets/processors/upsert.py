@@ -12,6 +12,7 @@ from dwh_assets.processors.processor import Processor, Work, mark
 
 class Upsert(Processor):
     replaces = True
+    merges = True
     forgets = True
     partitioned = False
 

@@ -25,6 +25,7 @@ CATALOG = "dwh"
 SCHEMA = "iceberg"
 MAIN = "main"
 ATTEMPTS = 50
+IDLE_MS = 60_000  # a process that is stopped inside a transaction must not hold a table's pointer for ever
 MANIFESTS = 1024
 _NO_SPACE_STATE = "53100"
 T = TypeVar("T")
@@ -35,7 +36,7 @@ class Catalog:
 
     def __init__(self, postgres_url: str, root: str) -> None:
         url = make_url(postgres_url).set(drivername="postgresql+psycopg")
-        url = url.update_query_dict({"options": f"-csearch_path={SCHEMA}"})
+        url = url.update_query_dict({"options": f"-csearch_path={SCHEMA} -cidle_in_transaction_session_timeout={IDLE_MS}"})
         text = url.render_as_string(hide_password=False)
         # The migration has made the catalog's tables. Left to itself pyiceberg would take a Postgres that is away for
         # one without tables.

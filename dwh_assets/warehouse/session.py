@@ -48,6 +48,8 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
         for name, value in _catalog(postgres_url, warehouse_root).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
         session.conf.set("spark.sql.defaultCatalog", CATALOG)
+    # Functions of users (udf) and checkpoints ask for this thread's active session instead of the DataFrame's own.
+    SparkSession._active_session.session = session
     return session
 
 

@@ -4,12 +4,12 @@ from inspect import signature
 from pathlib import Path
 
 import pytest
-from dwh_assets.processors.transform import function_named
 
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.streams import STREAMS
 from dwh_assets.model.module import PROCESSORS, Lineage, Module
 from dwh_assets.processors.registry import processor_named
+from dwh_assets.processors.transform import function_named
 
 ROOT = Path(__file__).parents[2]
 

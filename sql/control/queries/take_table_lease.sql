@@ -3,5 +3,5 @@ update dwh.target set lease_topic = %(topic_id)s, lease_token = %(token)s, lease
 from dwh.topic t
 where target.name = %(target)s and t.id = %(topic_id)s and t.token = %(token)s
   and (target.lease_until is null or target.lease_until < clock_timestamp()
-       or (target.lease_topic = %(topic_id)s and target.lease_token = %(token)s))
+       or target.lease_topic = %(topic_id)s)   -- an earlier holder of this topic is superseded, on this table too
 returning target.name

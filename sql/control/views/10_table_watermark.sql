@@ -1,6 +1,5 @@
 -- How far each table is complete, by shard: the least watermark of its active topics, or what was observed of a source.
--- A null watermark means that nothing is known yet. A source that has been idle for its idle_after counts as complete up to
--- the moment it was last looked at. `newest` is an upper bound of the positions it holds.
+-- A null watermark means that nothing is known yet. `newest` is an upper bound of the positions it holds.
 create view dwh.table_watermark as
 select t.target as table_name,
        t.shard,
@@ -11,11 +10,4 @@ join dwh.module m on m.name = t.module
 where t.active and m.active
 group by t.target, t.shard
 union all
-select s.name,
-       null,
-       case when s.idle_after is not null and s.seen_at - s.changed_at >= s.idle_after
-            then greatest(s.watermark, s.seen_at)
-            else s.watermark end,
-       s.newest_pos
-from dwh.source s
-where s.active;
+select s.table_name, null, s.watermark, s.newest from dwh.source_watermark s;

@@ -1,21 +1,17 @@
 -- One verdict per topic: why it is or is not due, and `upto`, the horizon it may read to.
+-- Ask for one topic by topic_id: that reaches into every part of the view, so that only this topic is looked at.
 -- The order of the cases is the order of the words in the documentation; dwh_assets/model/verdict.py is the same rule in Python.
 create view dwh.verdict as
-with dependency as materialized (
-    select t.id as topic_id,
-           min(w.watermark) as least,
-           (array_agg(d.table_name order by w.watermark, d.ordinal))[1] as slowest,
-           string_agg(d.table_name, ', ' order by d.ordinal) filter (where w.watermark is null) as unknown,
-           max(w.newest) filter (where d.ordinal = 0) as newest
-    from dwh.topic t
-    join dwh.module_dependency d on d.module = t.module
-    left join dwh.table_watermark w
-           on w.table_name = d.table_name
-          and (w.shard is null or t.shard is null or w.shard = t.shard
-               or not exists (select from dwh.topic same where same.target = d.table_name and same.shard = t.shard))
-    group by t.id
+with dependency as not materialized (
+    select a.topic_id,
+           min(a.watermark) as least,
+           (array_agg(a.table_name order by a.watermark, a.ordinal))[1] as slowest,
+           count(*) filter (where a.watermark is null) as unknown,
+           max(a.newest) filter (where a.ordinal = 0) as newest
+    from dwh.awaited a
+    group by a.topic_id
 ),
-unfinished as materialized (
+unfinished as not materialized (
     select topic_id,
            count(*) filter (where status = 'planned') as planned,
            min(next_pos) filter (where status = 'planned') as planned_next,
@@ -54,7 +50,8 @@ decided as (
            case when j.window_start is null then true
                 when j.window_start < j.window_end then j.local_time >= j.window_start and j.local_time < j.window_end
                 else j.local_time >= j.window_start or j.local_time < j.window_end end as in_window,
-           coalesce(j.last_end + j.repeat <= now(), true) as repeated
+           coalesce(j.last_end + j.repeat <= now(), true) as repeated,
+           regexp_replace(split_part(j.problem, E'\n', 1), '^topic [^ ]+, block #\d+: ', '') as short_problem
     from judged j
 ),
 named as (
@@ -65,7 +62,7 @@ named as (
                 when not d.in_window then 'WINDOW'
                 when d.parked_block is not null and d.restatement is null or d.not_before > now() then 'BACKOFF'
                 when d.open_block is not null or d.restatement is not null then 'DUE_REPLAY'
-                when d.unknown is not null then 'DEP_UNKNOWN'
+                when d.unknown > 0 then 'DEP_UNKNOWN'
                 when not d.has_data and (d.least <= now() - d.delay or coalesce(d.newest <= d.last_pos, true)) then 'WAIT_DEP'
                 when not d.has_data then 'WAIT_DELAY'
                 when d.last_full then 'DUE_FULL'
@@ -85,16 +82,17 @@ select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n
            when 'WINDOW' then format('runs only %s-%s %s', to_char(n.window_start, 'HH24:MI'), to_char(n.window_end, 'HH24:MI'), n.timezone)
            when 'BACKOFF' then case
                when n.parked_block is not null
-               then format('block #%s is parked: %s; dwh retry, release or skip %s', n.parked_block, split_part(n.problem, E'\n', 1), n.name)
-               else format('tries again at %s: %s', to_char(n.not_before, 'HH24:MI:SS'), split_part(n.problem, E'\n', 1)) end
+               then format('block #%s is parked: %s; dwh retry, release or skip %s', n.parked_block, n.short_problem, n.name)
+               else format('tries again at %s: %s', to_char(n.not_before, 'HH24:MI:SS'), n.short_problem) end
            when 'DUE_REPLAY' then case
                when n.restatement is not null then format('restatement %s was begun and is finished first', n.restatement)
                else format('block #%s was begun and is repeated with the same bounds', n.open_block) end
-           when 'DEP_UNKNOWN' then format('nothing is known yet of %s', n.unknown)
+           when 'DEP_UNKNOWN' then format('nothing is known yet of %s', (
+               select string_agg(distinct a.table_name, ', ') from dwh.awaited a where a.topic_id = n.id and a.watermark is null))
            when 'WAIT_DEP' then case
                when n.least <= now() - n.delay
-               then format('waits for %s, complete up to %s', n.slowest, to_char(n.least, 'YYYY-MM-DD HH24:MI:SS'))
-               else format('all loaded; its base table holds nothing newer than %s', coalesce(to_char(n.newest, 'YYYY-MM-DD HH24:MI:SS'), 'its start')) end
+               then format('waits for %s, complete up to %s', n.slowest, left(n.least::text, 19))
+               else format('all loaded; its base table holds nothing newer than %s', coalesce(left(n.newest::text, 19), 'its start')) end
            when 'WAIT_DELAY' then format('newer rows wait out the delay of %s', n.delay)
            when 'DUE_FULL' then 'the last block was full, more is waiting'
            when 'REPEAT' then format('has new rows; runs again at %s', to_char(n.last_end + n.repeat, 'HH24:MI:SS'))

@@ -1,0 +1,26 @@
+"""How much each measurement does: the figures of the design, or very few rows for a smoke test."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Scale:
+    rows: int = 50_000_000  # of the backlog that is drained
+    streamed: int = 30_000_000  # of the backlog that is drained and streamed
+    batch: int = 10_000_000  # rows of a batch of Structured Streaming
+    maxstep: int = 1_000_000  # rows of a block, up to 16 times more while behind
+    customers: int = 100_000  # rows of the dimension
+    blocks: int = 30  # small blocks, for what a block costs beside its Spark job
+    block_rows: int = 10_000  # rows of such a block
+    modules: int = 500
+    shards: int = 20  # of each module: a topic each
+    claims: int = 2_000
+    ledger: int = 1_000_000  # blocks of the topic whose next one is planned
+    repeats: int = 30  # of every short measurement; the median counts
+
+
+def scale_of(rows: int) -> Scale:
+    """The scale for a backlog of so many rows."""
+    return Scale(rows=rows, streamed=min(rows, Scale.streamed))
