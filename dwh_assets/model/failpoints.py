@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import threading
 import time
 from collections import Counter
 
@@ -64,7 +65,8 @@ def _act(name: str, action: str) -> None:
     if verb == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif verb == "stop":
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # To this thread: one sent to the process may stop another thread first, and this one would go on for a moment.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     elif verb == "raise":
         raise FailpointError(f"failpoint {name}")
     else:

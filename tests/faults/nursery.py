@@ -84,8 +84,9 @@ class Worker:
     def wait_until_stopped(self) -> None:
         def stopped() -> bool | None:
             assert self.exit_code() is None, f"it ended before its failpoint\n{self.lines()}\n{self._errors()}"
-            state = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[0]
-            return True if state == "T" else None
+            threads = Path(f"/proc/{self.pid}/task").glob("*/stat")
+            states = {thread.read_text().rpartition(")")[2].split()[0] for thread in threads}
+            return True if states == {"T"} else None
 
         eventually(stopped, f"stop of worker {self.pid}")
 
