@@ -84,9 +84,7 @@ class Worker:
     def wait_until_stopped(self) -> None:
         def stopped() -> bool | None:
             assert self.exit_code() is None, f"it ended before its failpoint\n{self.lines()}\n{self._errors()}"
-            threads = Path(f"/proc/{self.pid}/task").glob("*/stat")
-            states = {thread.read_text().rpartition(")")[2].split()[0] for thread in threads}
-            return True if states == {"T"} else None
+            return True if _thread_states(self.pid) == {"T"} else None
 
         eventually(stopped, f"stop of worker {self.pid}")
 
@@ -106,3 +104,12 @@ class Worker:
     def _errors(self) -> str:
         errors = self.output.with_name(self.output.name + ".err")
         return errors.read_text()[-4000:] if errors.exists() else ""
+
+
+def _thread_states(pid: int) -> set[str]:
+    """Of all threads; empty while one of them is just ending."""
+    try:
+        stats = [thread.read_text() for thread in Path(f"/proc/{pid}/task").glob("*/stat")]
+    except (FileNotFoundError, ProcessLookupError):
+        return set()
+    return {stat.rpartition(")")[2].split()[0] for stat in stats}

@@ -274,7 +274,7 @@ def run(database: Database, examples: int, steps: int, phases: tuple[Phase, ...]
         deadline=None,
         phases=phases,
         report_multiple_bugs=False,
-        suppress_health_check=list(HealthCheck),
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],
     )
     run_state_machine_as_test(machine, settings=profile)
 

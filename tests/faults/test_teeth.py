@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from project import append, orders
+from orders_project import append, orders
 from test_restated_inputs import facts_without_customers, paused_downstream, restate_the_facts
 from world import EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
@@ -22,7 +22,7 @@ from dwh_assets.engine.stage import stage
 from dwh_assets.model.block import RowCounts
 from dwh_assets.model.errors import LeaseLost
 from dwh_assets.model.failpoints import PROTECTIONS
-from dwh_assets.warehouse.branches import EXECUTION, fork
+from dwh_assets.warehouse.branches import fork, qualified, writer_options
 from dwh_assets.warehouse.manifests import staged
 from dwh_assets.warehouse.publish import next_metadata
 
@@ -60,8 +60,8 @@ def the_rightful_holder_commits_its_block_twice(world: World, unprotected: str) 
         stats = check(claim, attempt, 1.0, None)
         publish(engine, claim, attempt, stats, lease)
     again = fork(engine.catalog, FACT, claim.execution_id)
-    table = engine.catalog.load(FACT)
-    table.append(table.scan().to_arrow(), {EXECUTION: str(claim.execution_id)}, branch=again.branch)
+    writer = engine.session().table(FACT).writeTo(qualified(again))
+    writer.options(**writer_options(claim.execution_id)).append()
     pointer = next_metadata(engine.catalog, again, staged(engine.catalog, again))
     with switched_off(unprotected):
         try:
@@ -89,7 +89,7 @@ def an_input_is_restated_while_a_step_runs(world: World, unprotected: str) -> li
 def another_worker_wants_the_topic_while_its_holder_works(world: World, unprotected: str) -> list[str]:
     holder = world.start_worker(failpoints="stage.before=stop*1", unprotected=unprotected)
     holder.wait_until_stopped()
-    world.start_worker(act="claim", unprotected=unprotected).wait()
+    world.start_worker(act="force", unprotected=unprotected).wait()
     results = holder.finish()
     return [] if results == ["committed", "committed"] else [f"a valid lease was taken away: {results}"]
 

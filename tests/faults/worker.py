@@ -81,15 +81,15 @@ def work(job: Job) -> None:
     engine = Engine(settings, settings.postgres_url.get_secret_value())
     say(worker=engine.worker)
     _wait_for(job["barrier"])
-    if job["act"] == "claim":
-        _claim(engine, job["topics"][0])
+    if job["act"] in ("claim", "force"):
+        _claim(engine, job["topics"][0], job["act"] == "force")
     else:
         Loop(engine, topics=frozenset(job["topics"]), report=_report).run(until_dry=True)
 
 
-def _claim(engine: Engine, topic: str) -> None:
+def _claim(engine: Engine, topic: str, force: bool) -> None:
     try:
-        engine.claims.claim(topic)
+        engine.claims.claim(topic, force=force)
     except (Refused, NotDue) as error:
         say(result=type(error).__name__, text=str(error))
     else:
@@ -122,7 +122,11 @@ def _shift_clock(seconds: float) -> None:
     """Let every module of the product see a wall clock that is wrong by so much."""
     true_time = time.time
 
-    class Shifted(clock.datetime):
+    class AnyInstant(type):
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, clock.datetime)
+
+    class Shifted(clock.datetime, metaclass=AnyInstant):
         @classmethod
         def now(cls, tz: clock.tzinfo | None = None) -> Any:
             return clock.datetime.fromtimestamp(true_time() + seconds, tz)

@@ -13,7 +13,7 @@ from typing import Any
 
 import psycopg
 from nursery import Nursery, Worker, eventually
-from project import START, append, create_sources, customers, write_project
+from orders_project import START, append, create_sources, customers, write_project
 from psycopg import sql as pg
 from psycopg.conninfo import conninfo_to_dict
 

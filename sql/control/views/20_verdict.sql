@@ -16,6 +16,7 @@ unfinished as not materialized (
            count(*) filter (where status = 'planned') as planned,
            min(next_pos) filter (where status = 'planned') as planned_next,
            max(id) filter (where status = 'open') as open_block,
+           max(next_pos) filter (where status = 'open') as open_next,
            max(id) filter (where status = 'parked') as parked_block,
            bool_and(not takes_all) as last_planned_full,
            sum(planned_rows) as pending_rows
@@ -27,7 +28,7 @@ fact as (
     select t.*, m.processor, m.area, m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
            m.active as module_active,
            d.least, d.slowest, d.unknown, d.newest,
-           coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.parked_block, u.pending_rows,
+           coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.open_next, u.parked_block, u.pending_rows,
            coalesce(u.last_planned_full, false) as last_planned_full,
            r.id as restatement,
            least(d.least, now() - m.delay) as upto
@@ -61,7 +62,8 @@ named as (
                 when d.lease_until > now() then 'LOCKED'
                 when not d.in_window then 'WINDOW'
                 when d.parked_block is not null and d.restatement is null or d.not_before > now() then 'BACKOFF'
-                when d.open_block is not null or d.restatement is not null then 'DUE_REPLAY'
+                when d.restatement is not null or d.open_next <= d.upto then 'DUE_REPLAY'
+                when d.open_block is not null then 'WAIT_DEP'   -- an input was rolled back: its rows must come again first
                 when d.unknown > 0 then 'DEP_UNKNOWN'
                 when not d.has_data and (d.least <= now() - d.delay or coalesce(d.newest <= d.last_pos, true)) then 'WAIT_DEP'
                 when not d.has_data then 'WAIT_DELAY'
