@@ -252,9 +252,15 @@ def lock_topic(connection: Connection, topic: str) -> Row:
 
 
 def restated_blocks(connection: Connection, restatement: Row) -> list[Block]:
+    """A rollback also takes back blocks that were skipped: else the cursor would stop behind them."""
     rows = connection.execute(
         sql("blocks_between"),
-        {"topic_id": restatement["topic_id"], "first": restatement["first_seq"], "last": restatement["last_seq"]},
+        {
+            "topic_id": restatement["topic_id"],
+            "first": restatement["first_seq"],
+            "last": restatement["last_seq"],
+            "skipped": restatement["kind"] == "rollback",
+        },
     ).fetchall()
     return [block_of(row) for row in rows]
 
