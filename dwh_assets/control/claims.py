@@ -256,14 +256,16 @@ def lock_topic(connection: Connection, topic: str) -> Row:
 
 
 def restated_blocks(connection: Connection, restatement: Row) -> list[Block]:
-    """What is restated; a rollback also takes back what was left out, so that the cursor goes all the way."""
-    wanted = {
-        "topic_id": restatement["topic_id"],
-        "first": restatement["first_seq"],
-        "last": restatement["last_seq"],
-        "with_skipped": restatement["kind"] == "rollback",
-    }
-    rows = connection.execute(sql("blocks_between"), wanted).fetchall()
+    """A rollback also takes back blocks that were skipped: else the cursor would stop behind them."""
+    rows = connection.execute(
+        sql("blocks_between"),
+        {
+            "topic_id": restatement["topic_id"],
+            "first": restatement["first_seq"],
+            "last": restatement["last_seq"],
+            "skipped": restatement["kind"] == "rollback",
+        },
+    ).fetchall()
     return [block_of(row) for row in rows]
 
 
