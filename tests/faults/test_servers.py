@@ -47,7 +47,7 @@ def test_a_postgres_that_crashes_in_the_middle_of_a_step_costs_nothing_but_time(
     own_postgres: EmbeddedPostgres, own_farm: Farm, undisturbed: dict[str, Rows], point: str
 ) -> None:
     with own_farm.world() as world:
-        worker = world.start_worker(failpoints=f"{point}=stop")
+        worker = world.start_worker(failpoints=f"{point}=stop*1")
         worker.wait_until_stopped()
         own_postgres.stop(immediate=True)
         own_postgres.start()
@@ -61,7 +61,7 @@ def test_a_postgres_that_is_away_for_a_while_is_waited_for(
     own_postgres: EmbeddedPostgres, own_farm: Farm, undisturbed: dict[str, Rows]
 ) -> None:
     with own_farm.world() as world:
-        worker = world.start_worker(failpoints="check.after=stop")
+        worker = world.start_worker(failpoints="check.after=stop*1")
         worker.wait_until_stopped()
         own_postgres.stop(immediate=True)
         worker.resume()
