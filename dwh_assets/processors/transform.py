@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -76,16 +77,20 @@ class Transforms:
         views = names.keys() - self.tables.keys()
         if action.idempotent:
             query = check_write(action.sql, self.tables, self.module.name, views)
-            self.session.sql(query.render(names, block_view))
+            self._sql(query.render(names, block_view), self.module.name)
             return
         name, query = check_view(action.sql, self.tables, self.module.name, views)
-        names[name] = self.views.add(self.session.sql(query.render(names, block_view)))
+        names[name] = self.views.add(self._sql(query.render(names, block_view), self.module.name))
 
     def _one(self, transform: str, block: DataFrame, block_view: str, names: Mapping[str, str]) -> DataFrame:
         if not transform.endswith(".sql"):
             return function_named(transform)(block, **self._arguments(transform))
         query = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
-        return self.session.sql(query.render(names, block_view))
+        return self._sql(query.render(names, block_view), transform)
+
+    def _sql(self, text: str, name: str) -> DataFrame:
+        with analysis_errors(name):
+            return self.session.sql(text)
 
     def _arguments(self, transform: str) -> dict[str, DataFrame]:
         """A parameter `dim_customer` is the table dim.customer."""
@@ -107,9 +112,16 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
 
 
 def analysed(rows: DataFrame, name: str) -> StructType:
-    """The columns of a query; what Spark cannot analyse is said in its first line, without its plan."""
-    try:
+    """The columns of a query."""
+    with analysis_errors(name):
         return rows.schema
+
+
+@contextmanager
+def analysis_errors(name: str) -> Iterator[None]:
+    """What Spark cannot analyse is said in its first line, without its plan and the server's stack."""
+    try:
+        yield
     except (AnalysisException, ParseException) as error:
         raise SqlRefused(f"{name}: Spark cannot analyse its transforms: {str(error).splitlines()[0]}") from error
 
