@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from test_kill import armed
 
 from dwh_assets.model.failpoints import POINTS
+from tests.faults.test_kill import armed
 from tests.faults.world import DIMENSION, FACT, Rows, World
 
 NOTHING_CLAIMED = ("plan.before", "plan.inside", "plan.after", "claim.before", "claim.inside")

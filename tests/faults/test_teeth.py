@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from test_restated_inputs import facts_without_customers, paused_downstream, restate_the_facts
 
 import dwh_assets
 from dwh_assets.engine.attempt import publish
@@ -24,6 +23,7 @@ from dwh_assets.warehouse.branches import fork, qualified, writer_options
 from dwh_assets.warehouse.manifests import staged
 from dwh_assets.warehouse.publish import next_metadata
 from tests.faults.orders_project import append, orders
+from tests.faults.test_restated_inputs import facts_without_customers, paused_downstream, restate_the_facts
 from tests.faults.world import EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
 Scenario = Callable[[World, str], list[str]]
