@@ -62,6 +62,22 @@ def database_url(postgres_url: str, template: str) -> Iterator[str]:
     run_sql(postgres_url, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
+@pytest.fixture(scope="module")
+def module_url(postgres_url: str, template: str) -> Iterator[str]:
+    """The URL of a fresh, migrated database that the tests of a module share."""
+    name = f"module_{next(_numbers)}"
+    run_sql(postgres_url, sql.SQL("create database {} template {}").format(sql.Identifier(name), sql.Identifier(template)))
+    yield with_database(postgres_url, name)
+    run_sql(postgres_url, sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="module")
+def module_database(module_url: str) -> Iterator[Database]:
+    database = Database(module_url, deadline=20)
+    yield database
+    database.close()
+
+
 @pytest.fixture
 def empty_url(postgres_url: str) -> Iterator[str]:
     """The URL of an empty database, dropped after the test."""

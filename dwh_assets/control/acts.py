@@ -46,12 +46,12 @@ class ActStore:
         self.who = who
 
     @contextmanager
-    def _act(self, topic: str, code: str, reason: str) -> Iterator[Act]:
+    def _act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:
         if not reason.strip():
             raise ActRefused(f"{code.lower()} {topic}: say why with --reason; it is kept in the event log.")
         with self.database.transaction() as connection:
             row = lock_topic(connection, topic)
-            log_event(connection, code, reason, who=self.who, kind="act", topic=topic)
+            log_event(connection, code, what + reason, who=self.who, kind="act", topic=topic)
             connection.execute(sql("raise_token"), {"topic_id": row["id"]})
             yield Act(connection, row)
 
@@ -108,11 +108,11 @@ class ActStore:
 
     def ask_restatement(self, topic: str, first: int, last: int, kind: str, reason: str) -> int:
         """Store the wish to restate or roll back blocks; the next claim of the topic carries it out, whatever dies meanwhile."""
-        with self._act(topic, kind.upper(), f"blocks {first} to {last}: {reason}") as act:
+        with self._act(topic, kind.upper(), reason, f"blocks {first} to {last}: ") as act:
             if act.topic["lease_worker"] is not None:
                 self._abort_running(act, f"{kind} asked for by hand")
-            wanted = {"topic_id": act.topic["id"], "first_seq": first, "last_seq": last, "kind": kind}
-            found = restated_blocks(act.connection, wanted)
+            asked = {"topic_id": act.topic["id"], "kind": kind, "first_seq": first, "last_seq": last}
+            found = restated_blocks(act.connection, asked)
             if not found:
                 raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
             row = act.connection.execute(

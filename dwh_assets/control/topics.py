@@ -75,7 +75,7 @@ class TopicStore:
 
     def blocks(self, topic_id: int, first: int, last: int) -> list[Block]:
         """The blocks that hold rows, from one sequence number to another."""
-        rows = self.database.fetch(sql("blocks_between"), topic_id=topic_id, first=first, last=last, with_skipped=False)
+        rows = self.database.fetch(sql("blocks_between"), topic_id=topic_id, first=first, last=last, skipped=False)
         return [block_of(row) for row in rows]
 
     def fail_plan(self, topic: Row, problem: str, worker: str) -> None:

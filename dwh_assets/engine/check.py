@@ -46,9 +46,8 @@ def _one(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | Non
         bytes_read=fingerprint.bytes,
         seconds=seconds,
         memory=memory,
-        measures={name: evidence.declared[f"m_{name}"] for name in module.measures},
-        expects={name: evidence.declared[f"e_{name}"] for name in module.expect},
         checks=results,
+        **_declared(module, evidence.declared),
         **_columns(module, evidence.figures),
     )
 
@@ -68,10 +67,19 @@ def _many(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | No
             seconds=seconds / len(claim.blocks),
             memory=memory,
             checks=results,
+            **_declared(claim.module, by_block.get(block.id, nothing).declared),
             **_columns(claim.module, by_block.get(block.id, nothing)),
         )
         for block in claim.blocks
     ]
+
+
+def _declared(module: Module, figures: dict[str, Any]) -> dict[str, Any]:
+    """Measures and expectations; a block without rows has no measure, and none of its rows meets anything."""
+    return {
+        "measures": {name: figures.get(f"m_{name}") for name in module.measures},
+        "expects": {name: figures.get(f"e_{name}", 0) for name in module.expect},
+    }
 
 
 def _columns(module: Module, figures: Figures) -> dict[str, Any]:

@@ -49,6 +49,7 @@ class Engine:
         self.sources = SourceStore(self.database)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
+        self._opened: list[SparkSession] = []
         self._postgres: dict[tuple[SourceTable, tuple[str, str]], PostgresSource] = {}
 
     @cached_property
@@ -60,6 +61,7 @@ class Engine:
         remote = self.spark.start()
         if getattr(self._sessions, "remote", None) != remote:
             self._sessions.session = open_session(remote, self.postgres_url, self.settings.warehouse_root)
+            self._opened.append(self._sessions.session)
             self._sessions.remote = remote
         return self._sessions.session
 
@@ -106,6 +108,10 @@ class Engine:
         return self._postgres[table, columns]
 
     def close(self) -> None:
+        """Give everything back: sessions to a server that still runs, connections to the control store."""
+        if self._opened and self.spark.running():
+            for session in self._opened:
+                session.stop()
         if "catalog" in self.__dict__:  # it connects when it is first asked
             self.catalog.close()
         self.database.close()

@@ -8,7 +8,9 @@ red. Both are for tests; nothing else reads them. An unknown name is an error.
 from __future__ import annotations
 
 import os
+import re
 import signal
+import threading
 import time
 from collections import Counter
 
@@ -25,6 +27,7 @@ POINTS = (
     "fail.before", "fail.after",
 )  # fmt: skip
 PROTECTIONS = ("stored_range", "token", "position", "pointer", "generation", "lock", "snapshot", "reread")
+_ACTION = re.compile(r"(kill|stop|raise|sleep:\d+(\.\d+)?)(\*\d+)?")
 _passages: Counter[str] = Counter()
 
 
@@ -37,7 +40,7 @@ def failpoint(name: str) -> None:
     armed = os.environ.get("DWH_FAILPOINTS")
     if not armed:
         return
-    actions = dict(entry.split("=", 1) for entry in armed.split(","))
+    actions = _actions(armed)
     if unknown := {name, *actions} - set(POINTS):
         raise ConfigError(f"unknown failpoint {', '.join(sorted(unknown))}; known are {', '.join(POINTS)}")
     action, _, passage = actions.get(name, "").partition("*")
@@ -48,18 +51,26 @@ def failpoint(name: str) -> None:
         _act(name, action)
 
 
+def _actions(armed: str) -> dict[str, str]:
+    """Point -> action; a word that is not one is an error even where its point is never passed."""
+    actions = {name: action for name, _, action in (entry.partition("=") for entry in armed.split(","))}
+    for name, action in actions.items():
+        if _ACTION.fullmatch(action) is None:
+            raise ConfigError(f"unknown action {action!r} of failpoint {name}; known are kill, stop, raise, sleep:SECONDS")
+    return actions
+
+
 def _act(name: str, action: str) -> None:
     verb, _, argument = action.partition(":")
     if verb == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     elif verb == "stop":
-        os.kill(os.getpid(), signal.SIGSTOP)
+        # To this thread: one sent to the process may stop another thread first, and this one would go on for a moment.
+        signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
     elif verb == "raise":
         raise FailpointError(f"failpoint {name}")
-    elif verb == "sleep":
-        time.sleep(float(argument))
     else:
-        raise ConfigError(f"unknown action {action!r} of failpoint {name}; known are kill, stop, raise, sleep:SECONDS")
+        time.sleep(float(argument))
 
 
 def protected(name: str) -> bool:

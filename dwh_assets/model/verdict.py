@@ -48,6 +48,7 @@ class Facts:
     not_before: datetime | None = None
     has_parked: bool = False
     has_open: bool = False
+    open_next: datetime | None = None  # where the open block ends; none: below the horizon
     restating: bool = False
     planned_next: datetime | None = None
     examined: datetime | None = None
@@ -79,9 +80,14 @@ def _before_data(facts: Facts) -> Verdict | None:
         return Verdict.WINDOW
     if _held_back(facts):
         return Verdict.BACKOFF
-    if facts.has_open or facts.restating:
+    if facts.restating or (facts.has_open and covers(facts)):
         return Verdict.DUE_REPLAY
-    return None
+    return Verdict.WAIT_DEP if facts.has_open else None
+
+
+def covers(facts: Facts) -> bool:
+    """False while an input that was rolled back has not come back to where the open block ends."""
+    return facts.open_next is None or facts.open_next <= facts.upto
 
 
 def _held_back(facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -24,6 +24,7 @@ class Figures:
     nulls: dict[str, int]
     lower: dict[str, Any]
     upper: dict[str, Any]
+    declared: dict[str, Any] = field(default_factory=dict)
 
 
 def figures_of_rows(module: Module, rows: DataFrame) -> Figures:
@@ -34,9 +35,15 @@ def figures_of_rows(module: Module, rows: DataFrame) -> Figures:
     return _figures(module, rows, found.asDict())
 
 
+def _logged(module: Module) -> list[Column]:
+    """What is declared to be logged of each block: measures and expectations."""
+    measures = [F.expr(aggregate).alias(f"m_{name}") for name, aggregate in module.measures.items()]
+    return measures + [F.expr(f"count_if({p})").alias(f"e_{name}") for name, p in module.expect.items()]
+
+
 def figures_by_block(module: Module, rows: DataFrame) -> dict[int, Figures]:
     with spark_errors():
-        found = rows.groupBy("_block").agg(*_aggregates(module, rows)).collect()
+        found = rows.groupBy("_block").agg(*_aggregates(module, rows), *_logged(module)).collect()
     return {row["_block"]: _figures(module, rows, row.asDict()) for row in found}
 
 
@@ -59,7 +66,8 @@ def _figures(module: Module, rows: DataFrame, found: dict[str, Any]) -> Figures:
     pos, id_ = module.position
     nulls = {column: found[f"n_{column}"] for column in _own(rows)}
     upper = {pos: _instant(found.get("max_pos")), id_: found.get("max_id")}
-    return Figures(found["rows"], nulls, {pos: _instant(found.get("min_pos"))}, upper)
+    declared = {name: value for name, value in found.items() if name.startswith(("m_", "e_"))}
+    return Figures(found["rows"], nulls, {pos: _instant(found.get("min_pos"))}, upper, declared)
 
 
 def _instant(microseconds: int | None) -> datetime | None:
@@ -69,8 +77,7 @@ def _instant(microseconds: int | None) -> datetime | None:
 
 def declared_figures(module: Module, rows: DataFrame) -> dict[str, Any]:
     """Measures, expectations and uniqueness in one query over the rows, where any are declared."""
-    wanted = [F.expr(aggregate).alias(f"m_{name}") for name, aggregate in module.measures.items()]
-    wanted += [F.expr(f"count_if({p})").alias(f"e_{name}") for name, p in module.expect.items()]
+    wanted = _logged(module)
     for check in module.checks:
         if check.kind == "expect":
             wanted.append(F.expr(f"count_if({check.predicate})").alias(f"c_{check.name}"))

@@ -44,11 +44,20 @@ class Range(Processor):
     """Blocks by a span of time, for pulls from an outside database; never backwards: each follows the last (S42)."""
 
     def cut(self, source: Source, tail: Position, upto: datetime, plan: Plan, module: Module, shard: str | None) -> list[Cut]:
+        """Spans are counted from the tail. A stretch without rows is one block, however many spans it covers."""
         assert module.span is not None
         cuts: list[Cut] = []
-        start = tail.pos
-        while start < upto and len(cuts) < plan.count:
-            end = min(start + module.span, upto)
-            cuts.append(Cut(Position(end, MAX_ID), 0, end == upto))
-            start = end
+        while tail.pos < upto and len(cuts) < plan.count:
+            end = min(_end_of_span(source, tail, upto, module.span, shard), upto)
+            tail = Position(end, MAX_ID)
+            cuts.append(Cut(tail, 0, end == upto))
         return cuts
+
+
+def _end_of_span(source: Source, tail: Position, upto: datetime, span: timedelta, shard: str | None) -> datetime:
+    """The end of the span behind the tail, or of the empty spans before the one that holds the next row."""
+    first = source.cut(tail, upto, 1, 1, shard)
+    if not first:
+        return upto
+    empty = (first[0].next.pos - tail.pos - MICROSECOND) // span  # whole spans, closed at their end, that lie before the row
+    return tail.pos + max(empty, 1) * span

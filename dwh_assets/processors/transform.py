@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import inspect
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -83,7 +84,8 @@ class Transforms:
         views = names.keys() - self.tables.keys()
         if action.idempotent:
             write = check_write(action.sql, self.tables, self.module.name, views)
-            self.views.run(write.render(names, block_view))
+            with analysis_errors(self.module.name):
+                self.views.run(write.render(names, block_view))
             return
         name, view = check_view(action.sql, self.tables, self.module.name, views)
         names[name] = self.views.add(self.views.query(view.render(names, block_view)))
@@ -114,9 +116,16 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
 
 
 def analysed(rows: DataFrame, name: str) -> StructType:
-    """The columns of a query; what Spark cannot analyse is said in its first line, without its plan."""
-    try:
+    """The columns of a query."""
+    with analysis_errors(name):
         return rows.schema
+
+
+@contextmanager
+def analysis_errors(name: str) -> Iterator[None]:
+    """What Spark cannot analyse is said in its first line, without its plan and the server's stack."""
+    try:
+        yield
     except (AnalysisException, ParseException) as error:
         raise SqlRefused(f"{name}: Spark cannot analyse its transforms: {str(error).splitlines()[0]}") from error
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
 
 from pyiceberg.table import Table
@@ -42,14 +41,6 @@ def drop(catalog: Catalog, table: str, branch: str) -> None:
 def live(catalog: Catalog, table: str) -> list[str]:
     """The branches of attempts that are neither published nor dropped."""
     return sorted(name for name in catalog.load(table).refs() if name != MAIN)
-
-
-def drop_abandoned(catalog: Catalog, table: str, keep: Collection[str]) -> list[str]:
-    """Drop every branch that is not to be kept; returns those that were dropped."""
-    abandoned = [branch for branch in live(catalog, table) if branch not in keep]
-    for branch in abandoned:
-        drop(catalog, table, branch)
-    return abandoned
 
 
 def qualified(fork: Fork) -> str:

@@ -124,6 +124,7 @@ create table dwh.block (
 create index block_unfinished on dwh.block (topic_id, seq) where status in ('planned', 'open', 'parked');
 create index block_stale on dwh.block (topic_id, seq) where status = 'stale';
 create index block_range on dwh.block (topic_id, next_pos, next_id) where status <> 'void';
+create index block_late on dwh.block (topic_id) where late_rows > 0;
 create unique index one_open_block on dwh.block (topic_id) where status in ('open', 'parked');
 
 create table dwh.restatement (

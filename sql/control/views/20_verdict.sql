@@ -6,7 +6,7 @@ with dependency as not materialized (
     select a.topic_id,
            min(a.watermark) as least,
            (array_agg(a.table_name order by a.watermark, a.ordinal))[1] as slowest,
-           count(*) filter (where a.watermark is null) as unknown,
+           array_agg(a.table_name order by a.watermark, a.ordinal) filter (where a.watermark is null) as unknown,
            max(a.newest) filter (where a.ordinal = 0) as newest
     from dwh.awaited a
     group by a.topic_id
@@ -16,6 +16,7 @@ unfinished as not materialized (
            count(*) filter (where status = 'planned') as planned,
            min(next_pos) filter (where status = 'planned') as planned_next,
            max(id) filter (where status = 'open') as open_block,
+           max(next_pos) filter (where status = 'open') as open_next,
            max(id) filter (where status = 'parked') as parked_block,
            bool_and(not takes_all) as last_planned_full,
            sum(planned_rows) as pending_rows
@@ -27,7 +28,7 @@ fact as (
     select t.*, m.processor, m.area, m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
            m.active as module_active,
            d.least, d.slowest, d.unknown, d.newest,
-           coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.parked_block, u.pending_rows,
+           coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.open_next, u.parked_block, u.pending_rows,
            coalesce(u.last_planned_full, false) as last_planned_full,
            r.id as restatement,
            least(d.least, now() - m.delay) as upto
@@ -61,8 +62,9 @@ named as (
                 when d.lease_until > now() then 'LOCKED'
                 when not d.in_window then 'WINDOW'
                 when d.parked_block is not null and d.restatement is null or d.not_before > now() then 'BACKOFF'
-                when d.open_block is not null or d.restatement is not null then 'DUE_REPLAY'
-                when d.unknown > 0 then 'DEP_UNKNOWN'
+                when d.restatement is not null or d.open_next <= d.upto then 'DUE_REPLAY'
+                when d.open_block is not null then 'WAIT_DEP'   -- an input was rolled back: its rows must come again first
+                when d.unknown is not null then 'DEP_UNKNOWN'
                 when not d.has_data and (d.least <= now() - d.delay or coalesce(d.newest <= d.last_pos, true)) then 'WAIT_DEP'
                 when not d.has_data then 'WAIT_DELAY'
                 when d.last_full then 'DUE_FULL'
@@ -87,8 +89,7 @@ select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n
            when 'DUE_REPLAY' then case
                when n.restatement is not null then format('restatement %s was begun and is finished first', n.restatement)
                else format('block #%s was begun and is repeated with the same bounds', n.open_block) end
-           when 'DEP_UNKNOWN' then format('nothing is known yet of %s', (
-               select string_agg(distinct a.table_name, ', ') from dwh.awaited a where a.topic_id = n.id and a.watermark is null))
+           when 'DEP_UNKNOWN' then format('nothing is known yet of %s', (select string_agg(distinct name, ', ') from unnest(n.unknown) name))
            when 'WAIT_DEP' then case
                when n.least <= now() - n.delay
                then format('waits for %s, complete up to %s', n.slowest, left(n.least::text, 19))

@@ -1,0 +1,159 @@
+"""Claims: who may attempt a block, what happens to those who may not, and to those who vanish."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from dwh_assets.control.database import Database
+from dwh_assets.model.errors import LeaseLost, NotDue, Refused, UnknownTopic
+from tests.control.small import TOPIC, Store, at, changed, ready
+
+
+def test_a_claim_opens_the_first_block_and_raises_the_token(database: Database) -> None:
+    store = ready(database, 1, 2)
+    claim = store.claims().claim(TOPIC, "code1")
+    assert (claim.token, claim.attempt, claim.block.seq, claim.kind) == (1, 1, 1, "load")
+    assert store.blocks()[1:] == [(1, "open"), (2, "planned")]
+    (execution,) = store.executions()
+    assert (execution["execution_code"], execution["worker"], execution["code_version"]) == ("Executing", "w1", "code1")
+
+
+def test_nothing_to_do_is_said_and_leaves_nothing_behind(database: Database) -> None:
+    store = ready(database)
+    with pytest.raises(NotDue, match="has no planned block yet"):
+        store.claims().claim(TOPIC)
+    store.topics.store_plan(store.topic()["id"], store.state(), [], at(100), at(100))
+    with pytest.raises(NotDue, match=r"is not due: WAIT_DEP, waits for src.sales"):
+        store.claims().claim(TOPIC)
+    assert store.executions() == []
+    assert store.topic()["token"] == 0
+    with pytest.raises(UnknownTopic, match=r"no topic 'fact.salse'"):
+        store.claims().claim("fact.salse")
+
+
+def test_a_topic_that_another_worker_holds_is_refused_and_the_attempt_is_aborted(database: Database) -> None:
+    store = ready(database, 1)
+    first = store.claims("w1").claim(TOPIC)
+    with pytest.raises(Refused, match="worker w1 holds it"):
+        store.claims("w2").claim(TOPIC)
+    with pytest.raises(Refused):
+        store.claims("w2").claim(TOPIC, force=True)
+    found = [(e["worker"], e["execution_code"], e["processing_code"]) for e in store.executions()]
+    assert found == [("w1", "Executing", "Proceed"), ("w2", "Aborted", "Abort"), ("w2", "Aborted", "Abort")]
+    store.commit(first)
+    assert store.blocks()[1] == (1, "committed")
+
+
+def test_of_many_workers_at_once_one_gets_the_topic(database: Database) -> None:
+    store = ready(database, 1)
+
+    def attempt(number: int) -> str:
+        try:
+            store.claims(f"w{number}").claim(TOPIC)
+        except Refused:
+            return "refused"
+        return "claimed"
+
+    with ThreadPoolExecutor(6) as pool:
+        assert sorted(pool.map(attempt, range(6))) == ["claimed"] + ["refused"] * 5
+
+
+def test_a_lost_worker_is_succeeded_by_a_higher_token_and_its_execution_ends_failed(database: Database) -> None:
+    store = ready(database, 1)
+    lost = store.claims("w1").claim(TOPIC)
+    store.expire()
+    taken = store.claims("w2").claim(TOPIC)
+    assert (taken.token, taken.attempt, taken.block.id) == (lost.token + 1, 2, lost.block.id)
+    assert taken.bounds == lost.bounds
+    codes = [(e["worker"], e["execution_code"], e["next_run_code"]) for e in store.executions()]
+    assert codes == [("w1", "Failed", "Rollback"), ("w2", "Executing", "Proceed")]
+    assert [event["execution_id"] for event in store.events("LOST")] == [lost.execution_id]
+    assert not store.claims("w1").renew(lost)
+    assert store.claims("w1").fail(lost, "late", counts=True) == "lost"
+    with pytest.raises(LeaseLost, match="token 1 was superseded"):
+        store.claims("w1").note_staging(lost, {}, {})
+    with pytest.raises(LeaseLost):
+        store.commit(lost)
+    store.commit(taken)
+    assert store.topic()["last_pos"] == at(1)
+
+
+def test_renewing_keeps_the_topic_and_the_table_it_replaces(database: Database) -> None:
+    store = ready(database, 1)
+    claim = store.claims().claim(TOPIC)
+    assert store.claims().take_table(claim)
+    store.expire()
+    assert store.claims(lease=1000).renew(claim)
+    held = database.fetch("select t.lease_until = g.lease_until as same from dwh.topic t join dwh.target g on g.name = t.target")
+    assert held == [{"same": True}]
+    assert store.topics.verdicts([TOPIC])[0]["verdict"] == "LOCKED"
+
+
+def test_a_failing_block_is_retried_with_back_off_and_parked_after_its_attempts(database: Database) -> None:
+    store = ready(database, 1, 2)
+    claims = store.claims()
+    for status in ("open", "open", "parked"):
+        assert claims.fail(claims.claim(TOPIC, force=True), "no such column", counts=True) == status
+        database.execute("update dwh.topic set not_before = null")
+    with pytest.raises(NotDue, match=r"BACKOFF, block #.* is parked: no such column; dwh retry, release or skip"):
+        claims.claim(TOPIC)
+    with pytest.raises(NotDue, match="is parked"):
+        claims.claim(TOPIC, force=True)
+    assert [len(store.events("FAILED")), len(store.events("PARKED"))] == [2, 1]
+
+
+def test_crashes_do_not_use_up_the_attempts_until_there_are_very_many(database: Database) -> None:
+    store = ready(database, 1)
+    database.execute("update dwh.module set attempts = 1")
+    claims = store.claims()
+    assert claims.fail(claims.claim(TOPIC), "Spark is away", counts=False, crash=True) == "open"
+    database.execute("update dwh.block set crashes = 9 where seq = 1")
+    claims.claim(TOPIC)
+    store.expire()
+    with pytest.raises(NotDue, match="is parked"):
+        claims.claim(TOPIC)
+    assert store.events("PARKED")[0]["text"] == "its workers were lost 10 times"
+
+
+def test_a_planned_block_above_a_horizon_that_went_back_is_planned_anew(database: Database) -> None:
+    store = ready(database, 1, 2)
+    store.load()
+    database.execute("update dwh.source set watermark = %(pos)s", pos=at(1.5))
+    with pytest.raises(NotDue):
+        store.claims().claim(TOPIC)
+    with pytest.raises(NotDue, match="its horizon went back below the planned block"):
+        store.claims().claim(TOPIC, force=True)
+    assert store.blocks() == [(0, "committed"), (1, "committed")]
+    assert store.topic()["examined"] is None
+
+
+def test_a_retry_takes_the_newest_version_of_its_module(database: Database) -> None:
+    store = ready(database, 1)
+    claims = store.claims()
+    first = claims.claim(TOPIC)
+    store.apply(changed(comment="another", transforms=("y.sql",)))
+    claims.fail(first, "wrong", counts=True)
+    second = claims.claim(TOPIC)
+    assert (first.module_version, first.module.transforms) == (1, ("x.sql",))
+    assert (second.module_version, second.module.transforms) == (2, ("y.sql",))
+
+
+def test_a_switched_off_module_is_not_claimed_even_by_force(database: Database) -> None:
+    store = ready(database, 1)
+    store.apply(changed(active=False))
+    with pytest.raises(NotDue, match=r"INACTIVE, module fact.sales is switched off"):
+        store.claims().claim(TOPIC, force=True)
+
+
+def test_claims_note_the_generations_of_their_inputs(database: Database) -> None:
+    store = Store(database)
+    mart = changed(name="mart.sums", table="mart.sums", depends_on=(TOPIC,))
+    store.apply(changed(), mart)
+    store.observe()
+    store.plan(1)
+    store.load()
+    database.execute("update dwh.target set generation = 7 where name = 'fact.sales'")
+    store.plan(1, name="mart.sums")
+    assert store.claims().claim("mart.sums", force=True).generations == {TOPIC: 7}
