@@ -25,12 +25,14 @@ select 'fact.t' || n, k - 1, 'fact.t' || n - k, false from generate_series(3, %(
 _TOPICS = """insert into dwh.topic (name, module, target, shard, last_pos, last_id, watermark, last_full)
 select 'fact.t' || n || ':s' || s, 'fact.t' || n, 'fact.t' || n, 's' || s, '2026-01-01 08:00Z', 0, '2026-01-01 10:00Z', true
 from generate_series(0, %(modules)s - 1) n, generate_series(1, %(shards)s) s"""
-_BLOCKS = """insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all, planned_rows)
+_BLOCKS = """
+insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all, planned_rows)
 select t.id, k, case when k > 0 then at - interval '1 min' end, case when k > 0 then 0 end, at, 0,
        case k when 0 then 'start' else 'load' end, case when k = %(past)s + 1 then 'planned' else 'committed' end, at, false, 10
 from dwh.topic t, generate_series(0, %(past)s + 1) k,
      lateral (select t.last_pos + (k - %(past)s) * interval '1 min' as at) place"""
-_HISTORY = """insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all, base_rows)
+_HISTORY = """
+insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all, base_rows)
 select t.id, tail.seq + k, tail.next_pos + (k - 1) * step, 0, tail.next_pos + k * step, 0, 'load', 'committed',
        tail.next_pos + k * step, false, 10
 from dwh.topic t, generate_series(1, %(count)s) k, (select interval '1 ms' as step) steps,

@@ -23,6 +23,7 @@ def measure(world: World) -> list[Result]:
     scale = world.scale
     with fresh_engine(world.engine.settings, world.engine.postgres_url, "bench_planning") as engine:
         fill(engine.database, modules=1, shards=1, past=0)
+        engine.database.execute("update dwh.topic set shard = null, name = module")
         engine.database.execute("delete from dwh.block where status = 'planned'")
         lengthen(engine.database, YOUNG)
         young = _plan(engine, scale.repeats)
@@ -44,7 +45,7 @@ def _plan(engine: Engine, repeats: int) -> dict[str, float]:
 
 def _once(engine: Engine, lineage: Any, module: Module) -> dict[str, float]:
     rows: list[dict[str, Any]] = []
-    verdict = seconds_of(lambda: rows.extend(engine.topics.verdicts([module.name + ":s1"])))
+    verdict = seconds_of(lambda: rows.extend(engine.topics.verdicts([module.name])))
     stored: list[int] = []
     plan = seconds_of(lambda: stored.append(plan_topic(engine, lineage, module, rows[0])))
     if stored != [1]:
@@ -62,5 +63,5 @@ def _append_rows(engine: Engine, module: Module) -> None:
     at = [last + timedelta(seconds=second) for second in range(1, 11)]
     rows = pa.table({"pos": pa.array(at, pa.timestamp("us", tz="UTC")), "id": pa.array(range(10), pa.int64())})
     engine.catalog.sql.create_namespace_if_not_exists(module.base.split(".")[0])
-    engine.catalog.sql.create_table_if_not_exists(module.base, rows.schema).overwrite(rows)
+    engine.catalog.sql.create_table_if_not_exists(module.base, rows.schema).append(rows)
     engine.sources.observed(module.base, at[-1], at[-1], at[-1])

@@ -29,7 +29,7 @@ def _stream(world: World, events: str) -> list[dict[str, Any]]:
     reader = session.readStream.format("iceberg").option("streaming-max-rows-per-micro-batch", str(world.scale.batch))
     reader.load(f"dwh.{events}").createOrReplaceTempView("bench_stream")
     query = QUERY.format(events="bench_stream", customers=f"dwh.{CUSTOMERS}")
-    writer = session.sql(f"SELECT *, {AUDIT} FROM ({query})").writeStream.format("iceberg").outputMode("append")
+    writer = session.sql(f"SELECT *, {', '.join(AUDIT)} FROM ({query})").writeStream.format("iceberg").outputMode("append")
     checkpoint = str(world.engine.settings.home / "checkpoint")
     started = (
         writer.option("fanout-enabled", "true")
@@ -38,5 +38,5 @@ def _stream(world: World, events: str) -> list[dict[str, Any]]:
         .toTable(f"dwh.{table}")
     )
     started.awaitTermination()
-    done = [{"rows": int(p["numInputRows"]), "ms": int(p["batchDuration"])} for p in started.recentProgress]
+    done = [{"rows": p.numInputRows, "s": round(p.batchDuration / 1000, 2)} for p in started.recentProgress]
     return [batch for batch in done if batch["rows"]]

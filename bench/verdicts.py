@@ -7,11 +7,11 @@ from multiprocessing import get_context
 from statistics import median
 from typing import Any
 
+from bench.claiming import claim_all
 from bench.ledger import fill
 from bench.result import Result
 from bench.stopwatch import seconds_of
 from bench.world import World, fresh_engine
-from dwh_assets.control.claims import ClaimStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
 
@@ -40,18 +40,9 @@ def _claims(url: str, topics: list[str], count: int) -> Result:
     """Half of the claims by one process, the other half by two at once; each topic is claimed once."""
     chosen = topics[: 2 * count]
     half = len(chosen) // 2
-    alone = half / _claim_all(url, chosen[:half])
+    alone = half / claim_all(url, chosen[:half])
     parts = [chosen[half::2], chosen[half + 1 :: 2]]
     with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as pool:
-        together = sum(len(part) / seconds for part, seconds in zip(parts, pool.map(_claim_all, [url] * 2, parts), strict=True))
+        together = sum(len(part) / seconds for part, seconds in zip(parts, pool.map(claim_all, [url] * 2, parts), strict=True))
     found = {"claims": len(chosen), "by one process": alone, "by two at once": together}
     return Result("claims", "claims in a second", max(alone, together), "/s", ">=", 2000, found)
-
-
-def _claim_all(url: str, topics: list[str]) -> float:
-    database = Database(url, size=1)
-    claims = ClaimStore(database, "bench", 600)
-    try:
-        return seconds_of(lambda: [claims.claim(topic) for topic in topics])
-    finally:
-        database.close()

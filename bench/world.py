@@ -20,18 +20,18 @@ from dwh_assets.model.module import Lineage, Module, SourceTable
 from dwh_assets.warehouse.tables import create_or_widen
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql.connect.session import SparkSession
     from pyspark.sql.types import StructType
 
 CUSTOMERS = "stage.customer"
 FIRST = datetime(2026, 1, 1, tzinfo=UTC)
 DAYS = 10
 FILE_ROWS = 1_000_000
-QUERY = """SELECT e.pos, e.id, e.customer_id, e.product_id, e.quantity, e.price, e.quantity * e.price AS amount, e.channel, e.city,
-       c.segment
+QUERY = """SELECT e.pos, e.id, e.customer_id, e.product_id, e.quantity, e.price, e.quantity * e.price AS amount, e.channel,
+       e.city, c.segment
 FROM {events} e JOIN {customers} c ON c.customer_id = e.customer_id"""
 TRANSFORM = QUERY.format(events="{{ block }}", customers=CUSTOMERS)
-AUDIT = "0L AS _block, 0L AS _execution, current_timestamp() AS _loaded_at"
+AUDIT = ("0L AS _block", "0L AS _execution", "current_timestamp() AS _loaded_at")
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class World:
 
     def plain_query(self, events: str, where: str = "") -> str:
         query = QUERY.format(events=f"dwh.{events}", customers=f"dwh.{CUSTOMERS}")
-        return f"SELECT *, {AUDIT} FROM ({query} {where})"
+        return f"SELECT *, {', '.join(AUDIT)} FROM ({query} {where})"
 
     def plain_table(self, name: str, events: str) -> str:
         """A table like the one that the module builds, for plain Spark to write."""
@@ -87,7 +87,7 @@ class World:
             "element_at(array('private', 'business', 'partner', 'staff'), CAST(id % 4 + 1 AS int)) AS segment",
         )
         create_or_widen(self.engine.catalog, CUSTOMERS, _optional(rows.schema), None, {})
-        rows.selectExpr("*", AUDIT).coalesce(1).writeTo(f"dwh.{CUSTOMERS}").append()
+        rows.selectExpr("*", *AUDIT).coalesce(1).writeTo(f"dwh.{CUSTOMERS}").append()
 
     def _write_events(self, name: str, rows: int) -> None:
         step = DAYS * 86_400_000_000 // rows
@@ -105,7 +105,7 @@ class World:
             "id % 7 = 0 AS returned",
         )
         create_or_widen(self.engine.catalog, name, _optional(made.schema), "pos", {})
-        made.selectExpr("*", AUDIT).writeTo(f"dwh.{name}").append()
+        made.selectExpr("*", *AUDIT).writeTo(f"dwh.{name}").append()
 
 
 def _optional(columns: StructType) -> StructType:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
@@ -33,7 +33,7 @@ class TablePlan:
     name: str
     columns: StructType
     partition_by: str | None
-    changes: list[str]
+    changes: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,32 @@ class Preview:
 def preview(engine: Engine, lineage: Lineage) -> Preview:
     """Work out an apply without doing it. Every transform is analysed by Spark; all problems are raised together."""
     tables: dict[str, TablePlan] = {}
-    problems: list[str] = []
+    places: dict[str, str] = {}
+    problems: dict[str, str] = {}  # by table: what depends on a refused one is still looked at
     for name in order(lineage):
         module = lineage.module(name)
+        places[module.table] = lineage.places.get(name, name)
         try:
             with spark_errors():
                 tables[module.table] = _table_plan(engine, lineage, module, tables)
         except DwhError as error:
-            problems.append(f"{lineage.places.get(name, name)}: {error}")
+            problems[name] = f"{places[module.table]}: {error}"
+            problems[module.table] = problems[name]
+    compared = [_compared(engine, table, places, problems) for table in tables.values()]
     if problems:
-        raise LineageError(problems)
-    return Preview(engine.lineage.diff(lineage), list(tables.values()), list(_warnings(engine, lineage)))
+        raise LineageError(list(dict.fromkeys(problems.values())))
+    return Preview(engine.lineage.diff(lineage), compared, list(_warnings(engine, lineage)))
+
+
+def _compared(engine: Engine, table: TablePlan, places: dict[str, str], problems: dict[str, str]) -> TablePlan:
+    """What the table lacks, once all its tags are put together: each alone may bring only some of its columns."""
+    if table.name in problems:
+        return table
+    try:
+        return replace(table, changes=changes(engine.catalog, table.name, desired_schema(table.columns)))
+    except DwhError as error:
+        problems[table.name] = f"{places[table.name]}: {error}"
+        return table
 
 
 def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
@@ -96,8 +111,7 @@ def _table_plan(engine: Engine, lineage: Lineage, module: Module, known: dict[st
     _require_positions(lineage, module, columns, processor)
     pos = module.position[0]
     timed = processor.partitioned and pos in columns.names and columns[pos].dataType.typeName() == "timestamp"
-    found = changes(engine.catalog, module.table, desired_schema(columns))
-    return TablePlan(module.table, columns, pos if timed else None, found)
+    return TablePlan(module.table, columns, pos if timed else None)
 
 
 def _output_columns(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from queue import SimpleQueue
 from typing import Any
 
 from dwh_assets.engine.attempt import Outcome, attempt
@@ -35,20 +36,23 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._swept = 0.0
+        self._lineage = Lineage((), ())
+        self._crowded = False  # topics are due that have no slot
+        self._ended: SimpleQueue[Outcome] = SimpleQueue()
 
     def run(self, until_dry: bool = False) -> int:
         """Returns how many blocks were committed."""
         committed = 0
         with ThreadPoolExecutor(self.engine.settings.slots, thread_name_prefix="slot") as pool:
-            running: dict[str, Future[Outcome]] = {}
+            running: dict[str, Future[None]] = {}
             while not self.stop.is_set():
                 try:
-                    lineage, due = self.tick()
+                    self._lineage, due = self.tick()
                 except Transient as error:
                     logger.warning("tick: %s", error)
                     self.stop.wait(self.engine.settings.tick_seconds)
                     continue
-                self._start(pool, running, lineage, due)
+                self._start(pool, running, due)
                 if not running and until_dry and not due:
                     return committed
                 committed += self._collect(running)
@@ -69,12 +73,27 @@ class Loop:
     def _mine(self, verdicts: Iterable[Row]) -> list[Row]:
         return [row for row in verdicts if self.topics is None or row["topic"] in self.topics]
 
-    def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[Outcome]], lineage: Lineage, due: list[Row]) -> None:
+    def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[None]], due: list[Row]) -> None:
         """Fill the free slots, the topic that has waited longest first."""
         free = self.engine.settings.slots - len(running)
         waiting = sorted((row for row in due if row["topic"] not in running), key=lambda row: str(row["last_end"] or ""))
+        self._crowded = len(waiting) > free
         for row in waiting[:free]:
-            running[row["topic"]] = pool.submit(self._attempt, lineage, row["topic"])
+            running[row["topic"]] = pool.submit(self._work_off, row["topic"])
+
+    def _work_off(self, topic: str) -> None:
+        """Attempt block after block of a topic, without a tick between them, while they commit and nobody waits for the slot.
+
+        The claim of each judges the topic anew, and the ticks beside it plan ahead.
+        """
+        began = False
+        while True:
+            outcome = self._attempt(self._lineage, topic)
+            if not (began and outcome.result == "idle"):
+                self._ended.put(outcome)
+            began = True
+            if outcome.result != "committed" or self._crowded or self.stop.is_set():
+                return
 
     def _attempt(self, lineage: Lineage, topic: str) -> Outcome:
         """One bad topic stalls no other: whatever its attempt raises ends here, in the log."""
@@ -87,15 +106,17 @@ class Loop:
             logger.exception("topic %s", topic)
             return Outcome("failed", topic, f"{type(error).__name__}: {error}")
 
-    def _collect(self, running: dict[str, Future[Outcome]]) -> int:
-        """Wait for the first block to end, at most one tick; report what ended."""
+    def _collect(self, running: dict[str, Future[None]]) -> int:
+        """Wait for the first topic to leave its slot, at most one tick; report the attempts that ended."""
         if not running:
             self.stop.wait(self.engine.settings.tick_seconds)
             return 0
-        done, _ = wait(running.values(), timeout=self.engine.settings.tick_seconds, return_when=FIRST_COMPLETED)
+        wait(running.values(), timeout=self.engine.settings.tick_seconds, return_when=FIRST_COMPLETED)
+        for topic in [topic for topic, future in running.items() if future.done()]:
+            running.pop(topic).result()
         committed = 0
-        for topic in [topic for topic, future in running.items() if future in done]:
-            outcome = running.pop(topic).result()
+        while not self._ended.empty():
+            outcome = self._ended.get()
             committed += outcome.result == "committed"
             self.report(outcome)
         return committed

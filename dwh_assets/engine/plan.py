@@ -46,19 +46,29 @@ def _plan_or_hold_back(engine: Engine, lineage: Lineage, module: Module, row: Ro
 
 def plan_topic(engine: Engine, lineage: Lineage, module: Module, row: Row) -> int:
     state = engine.topics.planning_state(row["topic_id"])
-    if state is None:
+    if state is None or (state.rows_per_second is None and _begun(row)):
         return 0
     upto: datetime = row["upto"]
     cuts = _cut(engine, lineage, module, row, state, upto)
+    if cuts is None:
+        return 0
     blocks = [PlannedBlock(cut.next, cut.rows, cut.takes_all) for cut in cuts]
     examined = upto if not cuts or cuts[-1].takes_all else cuts[-1].next.pos - MICROSECOND
     stored = engine.topics.store_plan(row["topic_id"], state, blocks, upto, examined)
     return len(blocks) if stored else 0
 
 
-def _cut(engine: Engine, lineage: Lineage, module: Module, row: Row, state: PlanningState, upto: datetime) -> list[Cut]:
+def _begun(row: Row) -> bool:
+    """A first block is on its way: its figure sizes the rest, so they wait for it."""
+    return bool(row["planned"] or row["open_block"])
+
+
+def _cut(engine: Engine, lineage: Lineage, module: Module, row: Row, state: PlanningState, upto: datetime) -> list[Cut] | None:
+    """The next blocks; None where enough are planned."""
     wanted = next_blocks(
-        module.maxstep, module.stretch, module.ahead - state.planned, state.rows_per_second, engine.settings.block_seconds
+        module.maxstep, module.stretch, module.ahead, state.planned, state.rows_per_second, engine.settings.block_seconds
     )
+    if not wanted.count:
+        return None
     source = engine.source(module.base, lineage, module.position)
     return processor_named(module.processor).cut(source, state.tail, upto, wanted, module, row["shard"])

@@ -12,8 +12,9 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.model.errors import ActRefused
 from dwh_assets.model.graph import order
-from dwh_assets.model.module import Lineage
+from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.position import Position
+from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
 
 Row = dict[str, Any]
@@ -40,6 +41,7 @@ def span_of(engine: Engine, lineage: Lineage, topic: str, first: int, last: int 
     """The blocks to restate, widened where the processor needs it: end-dated tables to their end, merged tables whole."""
     module = lineage.module(topic.partition(":")[0])
     processor = processor_named(module.processor)
+    _refuse_merged(lineage, module, processor)
     widened_first = 1 if processor.forgets else first
     widened_last = None if processor.replaces else last
     found = engine.database.fetch_one(sql("span_of_blocks"), topic=topic, first=widened_first, last=widened_last)
@@ -48,6 +50,17 @@ def span_of(engine: Engine, lineage: Lineage, topic: str, first: int, last: int 
     if processor.whole:
         return Span(topic, found["last"], found["last"], 1, found["rows"])
     return Span(topic, found["first"], found["last"], found["blocks"], found["rows"])
+
+
+def _refuse_merged(lineage: Lineage, module: Module, processor: Processor) -> None:
+    """A row that several streams were merged into names only the last of them: taken away for one, it is lost for the others."""
+    streams = sorted(m.name for m in lineage.modules if m.table == module.table)
+    if processor.forgets and len(streams) > 1:
+        raise ActRefused(
+            f"{module.table} is merged from {', '.join(streams)}: to run or take back blocks of {module.name} alone "
+            "would lose what the others brought to the same rows. Nothing was changed.\n"
+            "Let the source send the rows again, or build the table anew under another name."
+        )
 
 
 def stale_spans(engine: Engine, lineage: Lineage) -> list[Span]:
@@ -73,5 +86,7 @@ def reset_backward(engine: Engine, lineage: Lineage, acts: ActStore, topic: str,
         raise ActRefused(
             f"topic {topic}: {to} is not the end of a block. The nearest ends are {known}; see `dwh blocks {topic}`."
         )
+    module = lineage.module(topic.partition(":")[0])
+    _refuse_merged(lineage, module, processor_named(module.processor))
     acts.ask_restatement(topic, row["seq"], row["last"], "rollback", reason)
     return attempt(engine, lineage, topic, force=True)

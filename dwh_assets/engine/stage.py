@@ -94,21 +94,21 @@ def _fingerprint(reading: Reading, block: Block, processor: Processor) -> Finger
 
 def _write(engine: Engine, claim: Claim, processor: Processor, reading: Reading, forked: Fork) -> tuple[Work, RowCounts]:
     folder, prefix = engine.settings.transforms_folder, f"dwh_{claim.execution_id}"
-    with transforms_of(reading.session, claim.module, folder, reading.tables(), prefix) as transforms:
-        blocks = written_blocks(engine, claim, processor)
-        rows = output_rows(transforms, reading, blocks or claim.blocks, processor, claim.execution_id)
-        given = analysed(rows, claim.label)
-        columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
-        touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
-        written = rows.select(*columns, *AUDIT)
-        if processor.merges and blocks:
-            written = written.localCheckpoint()  # a merge reads its source several times: it must be the same each time
-        work = Work(reading.session, claim.module, written, qualified(forked), claim.execution_id, touched)
-        if claim.kind != "load" and not processor.whole:
-            processor.clear(work)
-        counts = processor.write(work) if blocks else RowCounts()
-        if blocks and claim.module.after:
-            transforms.after(reading.base(blocks, processor.whole))
+    transforms = transforms_of(reading.session, claim.module, folder, reading.tables(), prefix)
+    blocks = written_blocks(engine, claim, processor)
+    rows = output_rows(transforms, reading, blocks or claim.blocks, processor, claim.execution_id)
+    given = analysed(rows, claim.label)
+    columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
+    touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
+    written = rows.select(*columns, *AUDIT)
+    if processor.merges and blocks:
+        written = written.localCheckpoint()  # a merge reads its source several times: it must be the same each time
+    work = Work(reading.session, claim.module, written, qualified(forked), claim.execution_id, touched)
+    if claim.kind != "load" and not processor.whole:
+        processor.clear(work)
+    counts = processor.write(work) if blocks else RowCounts()
+    if blocks and claim.module.after:
+        transforms.after(reading.base(blocks, processor.whole))
     return work, counts
 
 

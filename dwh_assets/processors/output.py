@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -44,17 +43,13 @@ class Reading:
         return {name: source.read(self.session, None, self.snapshots[name], None) for name, source in self.sources.items()}
 
 
-@contextmanager
 def transforms_of(
     session: SparkSession, module: Module, folder: Path, frames: Mapping[str, DataFrame], prefix: str
-) -> Iterator[Transforms]:
-    """The module's transforms, bound to these tables by views that are dropped afterwards."""
+) -> Transforms:
+    """The module's transforms, bound to these tables."""
     views = Views(session, prefix)
-    try:
-        names = {name: views.add(frame) for name, frame in frames.items()}
-        yield Transforms(session, module, folder, views, names, frames)
-    finally:
-        views.drop()
+    names = {name: views.add(frame) for name, frame in frames.items()}
+    return Transforms(session, module, folder, views, names, frames)
 
 
 def output_rows(
@@ -84,9 +79,9 @@ def output_columns(
 ) -> StructType:
     """The columns that a module's transforms give, without running them."""
     prefix = f"dwh_preview_{module.name.replace('.', '_').replace('#', '_')}"
-    with transforms_of(session, module, folder, frames, prefix) as transforms:
-        rows = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
-        return StructType([_optional(field) for field in analysed(rows, module.name) if field.name not in AUDIT])
+    transforms = transforms_of(session, module, folder, frames, prefix)
+    rows = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
+    return StructType([_optional(field) for field in analysed(rows, module.name) if field.name not in AUDIT])
 
 
 def _optional(field: StructField) -> StructField:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -21,25 +23,31 @@ from dwh_assets.model.block import Block
 from dwh_assets.model.errors import ConfigError, SqlRefused
 from dwh_assets.model.module import Action, Module
 from dwh_assets.model.position import EPOCH, MICROSECOND, Position
+from dwh_assets.warehouse.session import query, run
 
 
-@dataclass
+@dataclass(frozen=True)
 class Views:
-    """Temporary views of one attempt. Their names are used once: Spark Connect looks a name up again at every use."""
+    """What the queries of one attempt call their inputs. Each query takes those that it names along to Spark: nothing has to be
+    made there before it, nor dropped after it."""
 
     session: SparkSession
     prefix: str
-    names: list[str] = field(default_factory=list)
+    frames: dict[str, DataFrame] = field(default_factory=dict)
 
     def add(self, rows: DataFrame) -> str:
-        name = f"{self.prefix}_{len(self.names)}"
-        rows.createOrReplaceTempView(name)
-        self.names.append(name)
+        name = f"{self.prefix}_{len(self.frames)}"
+        self.frames[name] = rows
         return name
 
-    def drop(self) -> None:
-        for name in self.names:
-            self.session.catalog.dropTempView(name)
+    def query(self, text: str) -> DataFrame:
+        return query(self.session, text, self._named_in(text))
+
+    def run(self, text: str) -> None:
+        run(self.session, text, self._named_in(text))
+
+    def _named_in(self, text: str) -> dict[str, DataFrame]:
+        return {name: self.frames[name] for name in re.findall(rf"\b{self.prefix}_\d+\b", text)}
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ class Transforms:
     module: Module
     folder: Path
     views: Views
-    tables: Mapping[str, str]  # table -> temporary view at a fixed snapshot
+    tables: Mapping[str, str]  # table -> what queries call it, at a fixed snapshot
     frames: Mapping[str, DataFrame]
 
     def output(self, block: DataFrame) -> DataFrame:
@@ -75,17 +83,18 @@ class Transforms:
         """A temporary view becomes known to what follows by its name; a declared idempotent write is carried out."""
         views = names.keys() - self.tables.keys()
         if action.idempotent:
-            query = check_write(action.sql, self.tables, self.module.name, views)
-            self.session.sql(query.render(names, block_view))
+            write = check_write(action.sql, self.tables, self.module.name, views)
+            with analysis_errors(self.module.name):
+                self.views.run(write.render(names, block_view))
             return
-        name, query = check_view(action.sql, self.tables, self.module.name, views)
-        names[name] = self.views.add(self.session.sql(query.render(names, block_view)))
+        name, view = check_view(action.sql, self.tables, self.module.name, views)
+        names[name] = self.views.add(self.views.query(view.render(names, block_view)))
 
     def _one(self, transform: str, block: DataFrame, block_view: str, names: Mapping[str, str]) -> DataFrame:
         if not transform.endswith(".sql"):
             return function_named(transform)(block, **self._arguments(transform))
-        query = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
-        return self.session.sql(query.render(names, block_view))
+        written = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
+        return self.views.query(written.render(names, block_view))
 
     def _arguments(self, transform: str) -> dict[str, DataFrame]:
         """A parameter `dim_customer` is the table dim.customer."""
@@ -107,9 +116,16 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
 
 
 def analysed(rows: DataFrame, name: str) -> StructType:
-    """The columns of a query; what Spark cannot analyse is said in its first line, without its plan."""
-    try:
+    """The columns of a query."""
+    with analysis_errors(name):
         return rows.schema
+
+
+@contextmanager
+def analysis_errors(name: str) -> Iterator[None]:
+    """What Spark cannot analyse is said in its first line, without its plan and the server's stack."""
+    try:
+        yield
     except (AnalysisException, ParseException) as error:
         raise SqlRefused(f"{name}: Spark cannot analyse its transforms: {str(error).splitlines()[0]}") from error
 

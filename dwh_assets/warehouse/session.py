@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import grpc
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
+from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
+from pyspark.sql.connect.plan import SQL, SubqueryAlias
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
@@ -63,6 +66,21 @@ def open_plain_session(remote: str) -> SparkSession:
         for name, value in SESSION_DEFAULTS.items():
             session.conf.set(name, value)
     return session
+
+
+def query(session: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:
+    """A query over these rows by name. The server hears of both together when it is used; session.sql would ask it at once."""
+    return ConnectDataFrame(_with_tables(text, tables), session)
+
+
+def run(session: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> None:
+    """Carry out a statement over these rows by name."""
+    session.client.execute_command(_with_tables(text, tables).command(session.client))
+
+
+def _with_tables(text: str, tables: Mapping[str, DataFrame]) -> SQL:
+    views = [SubqueryAlias(rows._plan, name) for name, rows in tables.items() if isinstance(rows, ConnectDataFrame)]
+    return SQL(text, [], {}, views)
 
 
 def is_alive(session: SparkSession) -> bool:

@@ -6,17 +6,26 @@ Together with publish.py the only place that knows private parts of pyiceberg; t
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
-from pyiceberg.exceptions import CommitFailedException
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.io import load_file_io
+from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableUpdate
 from sqlalchemy import update
 
+METADATA = 64
+
 
 class OrderedSqlCatalog(SqlCatalog):
+    def __init__(self, name: str, **properties: str) -> None:
+        super().__init__(name, **properties)
+        self._metadata = lru_cache(maxsize=METADATA)(self._read_metadata)
+
     def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...]) -> StagedTable:
         """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did."""
         slim = Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, self)
@@ -42,6 +51,18 @@ class OrderedSqlCatalog(SqlCatalog):
             table.io.delete(staged.metadata_location)
             raise CommitFailedException(f"another writer committed to {'.'.join(table.name())}")
         self._delete_old_metadata(table.io, table.metadata, staged.metadata)
+
+    def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
+        """The table at the metadata that the catalog names now. Metadata files never change, so the newest are kept in memory."""
+        location = orm_table.metadata_location
+        if location is None:
+            raise NoSuchTableError(f"the catalog names no metadata of {orm_table.table_namespace}.{orm_table.table_name}")
+        metadata = self._metadata(location)
+        identifier = (*orm_table.table_namespace.split("."), orm_table.table_name)
+        return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
+
+    def _read_metadata(self, location: str) -> TableMetadata:
+        return FromInputFile.table_metadata(load_file_io(self.properties, location).new_input(location))
 
     def _update_and_stage_table(self, current_table: Table | None, *args: Any, **kwargs: Any) -> StagedTable:
         staged = super()._update_and_stage_table(current_table, *args, **kwargs)

@@ -93,7 +93,9 @@ def verdicts(connection: Connection[Any]) -> dict[str, dict[str, Any]]:
 def test_the_view_and_the_rule_give_the_same_verdict_and_horizon_and_all_twelve_are_reached(database: Database) -> None:
     reached: set[str] = set()
 
-    @settings(max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+    @settings(
+        max_examples=20, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    )
     @given(st.lists(facts(), min_size=TOPICS, max_size=TOPICS))
     def same(drawn: list[Facts]) -> None:
         with thrown_away(database) as (connection, now):

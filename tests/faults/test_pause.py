@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_kill import armed
-from world import DIMENSION, FACT, Rows, World
 
 from dwh_assets.model.failpoints import POINTS
+from tests.faults.test_kill import armed
+from tests.faults.world import DIMENSION, FACT, Rows, World
 
 # How a worker paused there ends; anywhere else its lease is lost. Before its claim it finds nothing left to do, or, where its
 # transaction was ended, tries in vain; behind its commit or its failure it has nothing to lose.

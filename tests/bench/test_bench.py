@@ -1,0 +1,43 @@
+"""Every measurement runs, with very few rows. What it finds is for bench/README.md: no time is asserted here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bench.main import MEASUREMENTS, main
+from bench.result import as_table
+from bench.scale import Scale
+from bench.world import World
+from dwh_assets.config.settings import load_settings
+from dwh_assets.engine.engine import Engine
+from dwh_assets.model.errors import ConfigError
+from dwh_assets.warehouse.server import SparkServer
+
+TINY = Scale(
+    rows=600, streamed=600, batch=300, maxstep=100, customers=10, blocks=3, block_rows=50,
+    modules=4, shards=2, claims=2, ledger=300, repeats=2,
+)  # fmt: skip
+
+
+@pytest.fixture
+def world(spark_server: SparkServer, run_folder: Path, database_url: str, tmp_path: Path) -> Iterator[World]:
+    own = {"postgres_url": database_url, "warehouse": str(tmp_path / "warehouse"), "project": tmp_path}
+    engine = Engine(load_settings(home=run_folder, spark_master="local[2]", spark_memory="2g", **own), database_url)
+    yield World(engine, TINY)
+    engine.close()
+
+
+@pytest.mark.parametrize("name", MEASUREMENTS)
+def test_a_measurement_runs_and_gives_its_figures_with_their_parts(world: World, name: str) -> None:
+    found = MEASUREMENTS[name](world)
+    assert found
+    assert all(result.value == result.value and result.parts for result in found)
+    assert as_table(found).row_count == len(found)
+
+
+def test_an_unknown_measurement_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(ConfigError, match=r"no measurement speed; there are .*drain"):
+        main(["speed"])
