@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nursery import Nursery
-from world import DIMENSION, EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
 from dwh_assets.warehouse.server import SparkServer
+from tests.faults.nursery import Nursery
+from tests.faults.world import DIMENSION, EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
 
 @pytest.fixture(scope="session")

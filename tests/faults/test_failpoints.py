@@ -6,12 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-import test_kill
-import test_pause
 
 import dwh_assets
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.failpoints import POINTS, FailpointError, failpoint, protected
+from tests.faults import test_kill, test_pause
 
 
 def parameters(test: object) -> set[str]:

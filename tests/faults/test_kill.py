@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from world import DIMENSION, EVENTS_A, EVENTS_B, FACT, MART, Rows, World
 
 from dwh_assets.model.failpoints import POINTS
+from tests.faults.world import DIMENSION, EVENTS_A, EVENTS_B, FACT, MART, Rows, World
 
 BEFORE_THE_CLAIM = ("plan.before", "plan.inside", "plan.after", "claim.before", "claim.inside")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from world import FACT, Rows, World
-
 from dwh_assets.control.claims import CRASHES_PER_ATTEMPT
 from dwh_assets.engine.loop import Loop
+from tests.faults.world import FACT, Rows, World
 
 BROKEN = "mart.broken"
 

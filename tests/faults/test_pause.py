@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from test_kill import armed
-from world import DIMENSION, FACT, Rows, World
 
 from dwh_assets.model.failpoints import POINTS
+from tests.faults.test_kill import armed
+from tests.faults.world import DIMENSION, FACT, Rows, World
 
 NOTHING_CLAIMED = ("plan.before", "plan.inside", "plan.after", "claim.before", "claim.inside")
 OVER = {"commit.after": ["committed"], "fail.after": ["failed"]}  # what such a worker has done before it was paused

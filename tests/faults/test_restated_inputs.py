@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from nursery import Worker
-from world import DIMENSION, FACT, MART, Rows, World
-
 from dwh_assets.engine.restate import reset_backward, restate, span_of
 from dwh_assets.model.position import EARLIEST
+from tests.faults.nursery import Worker
+from tests.faults.world import DIMENSION, FACT, MART, Rows, World
 
 
 def paused_downstream(world: World, unprotected: str = "") -> Worker:

@@ -7,11 +7,11 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from nursery import Worker, eventually
-from world import FACT, Rows, World
 
 import dwh_assets
 from dwh_assets.engine.loop import Loop
+from tests.faults.nursery import Worker, eventually
+from tests.faults.world import FACT, Rows, World
 
 DAY = 86_400.0
 

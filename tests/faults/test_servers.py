@@ -9,12 +9,12 @@ from pathlib import Path
 
 import psutil
 import pytest
-from nursery import Nursery
-from world import FACT, Farm, Rows
 
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.failpoints import POINTS
 from dwh_assets.warehouse.server import SparkServer
+from tests.faults.nursery import Nursery
+from tests.faults.world import FACT, Farm, Rows
 
 DEFAULT = ("stage.before", "commit.before", "commit.cursor")
 

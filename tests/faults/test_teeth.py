@@ -9,9 +9,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from orders_project import append, orders
-from test_restated_inputs import facts_without_customers, paused_downstream, restate_the_facts
-from world import EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
 import dwh_assets
 from dwh_assets.engine.attempt import publish
@@ -25,6 +22,9 @@ from dwh_assets.model.failpoints import PROTECTIONS
 from dwh_assets.warehouse.branches import fork, qualified, writer_options
 from dwh_assets.warehouse.manifests import staged
 from dwh_assets.warehouse.publish import next_metadata
+from tests.faults.orders_project import append, orders
+from tests.faults.test_restated_inputs import facts_without_customers, paused_downstream, restate_the_facts
+from tests.faults.world import EVENTS_A, EVENTS_B, FACT, MART, Farm, World
 
 Scenario = Callable[[World, str], list[str]]
 

@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from nursery import Nursery, Worker, eventually
-from orders_project import START, append, create_sources, customers, write_project
 from psycopg import sql as pg
 from psycopg.conninfo import conninfo_to_dict
 
@@ -27,6 +25,8 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.engine.verify import verify
 from dwh_assets.model.module import Lineage
+from tests.faults.nursery import Nursery, Worker, eventually
+from tests.faults.orders_project import START, append, create_sources, customers, write_project
 
 Row = dict[str, Any]
 Rows = list[Any]

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from source_suite import START, Row, SourceSuite, at, rows, upto
 
 from dwh_assets.model.errors import BadPosition, SourceError
 from dwh_assets.model.position import EARLIEST, Bounds
@@ -16,6 +15,7 @@ from dwh_assets.sources import files as files_module
 from dwh_assets.sources.histogram import cut_frame
 from dwh_assets.sources.iceberg import IcebergSource
 from dwh_assets.warehouse.catalog import Catalog
+from tests.sources.source_suite import START, Row, SourceSuite, at, rows, upto
 
 TABLE = "src.orders"
 WIDE = pa.decimal128(20, 0)

@@ -7,13 +7,13 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
-from source_suite import START, Row, SourceSuite, at, rows, upto
 
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import BadPosition, SourceDown, SourceError
 from dwh_assets.model.position import EARLIEST, Bounds
 from dwh_assets.sources.postgres import PostgresSource
 from dwh_assets.sources.postgres import source as source_module
+from tests.sources.source_suite import START, Row, SourceSuite, at, rows, upto
 
 TABLE = "create table shop.orders (pos timestamptz default now(), id numeric(20), shard text, note text)"
 
