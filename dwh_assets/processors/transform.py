@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 from pyspark.errors import AnalysisException, ParseException
@@ -34,6 +35,7 @@ class Views:
     session: SparkSession
     prefix: str
     frames: dict[str, DataFrame] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=count)
 
     def add(self, rows: DataFrame) -> str:
         name = f"{self.prefix}_{len(self.frames)}"
@@ -41,13 +43,16 @@ class Views:
         return name
 
     def query(self, text: str) -> DataFrame:
-        return query(self.session, text, self._named_in(text))
+        return query(self.session, *self._bound(text))
 
     def run(self, text: str) -> None:
-        run(self.session, text, self._named_in(text))
+        run(self.session, *self._bound(text))
 
-    def _named_in(self, text: str) -> dict[str, DataFrame]:
-        return {name: self.frames[name] for name in re.findall(rf"\b{self.prefix}_\d+\b", text)}
+    def _bound(self, text: str) -> tuple[str, dict[str, DataFrame]]:
+        """The text and its inputs under names that no other query has: a query among the inputs would take a shared one away."""
+        number, own = next(self.numbers), re.compile(rf"\b{self.prefix}_\d+\b")
+        inputs = {f"{name}_{number}": self.frames[name] for name in own.findall(text)}
+        return own.sub(lambda name: f"{name[0]}_{number}", text), inputs
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ Together with publish.py the only place that knows private parts of pyiceberg; t
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from io import BytesIO
+from typing import Any, cast
 
 from pyiceberg.catalog.sql import IcebergTables, SqlCatalog
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
-from pyiceberg.io import load_file_io
-from pyiceberg.serializers import FromInputFile
+from pyiceberg.io import InputStream, load_file_io
+from pyiceberg.serializers import Compressor, FromByteStream
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import TableUpdate
@@ -24,7 +25,7 @@ METADATA = 64
 class OrderedSqlCatalog(SqlCatalog):
     def __init__(self, name: str, **properties: str) -> None:
         super().__init__(name, **properties)
-        self._metadata = lru_cache(maxsize=METADATA)(self._read_metadata)
+        self._metadata = lru_cache(maxsize=METADATA)(self._parse)
 
     def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...]) -> StagedTable:
         """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did."""
@@ -53,16 +54,18 @@ class OrderedSqlCatalog(SqlCatalog):
         self._delete_old_metadata(table.io, table.metadata, staged.metadata)
 
     def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
-        """The table at the metadata that the catalog names now. Metadata files never change, so the newest are kept in memory."""
+        """The table at the metadata that the catalog names now. The file is read each time; what it means is kept in memory."""
         location = orm_table.metadata_location
         if location is None:
             raise NoSuchTableError(f"the catalog names no metadata of {orm_table.table_namespace}.{orm_table.table_name}")
-        metadata = self._metadata(location)
+        with load_file_io(self.properties, location).new_input(location).open() as file:
+            metadata = self._metadata(location, file.read())
         identifier = (*orm_table.table_namespace.split("."), orm_table.table_name)
         return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
 
-    def _read_metadata(self, location: str) -> TableMetadata:
-        return FromInputFile.table_metadata(load_file_io(self.properties, location).new_input(location))
+    def _parse(self, location: str, content: bytes) -> TableMetadata:
+        compression = Compressor.get_compressor(location)
+        return FromByteStream.table_metadata(cast("InputStream", BytesIO(content)), compression=compression)
 
     def _update_and_stage_table(self, current_table: Table | None, *args: Any, **kwargs: Any) -> StagedTable:
         staged = super()._update_and_stage_table(current_table, *args, **kwargs)
