@@ -103,6 +103,10 @@ class Project:
         Loop(self.engine, frozenset(topics) or None, ended.append).run(until_dry=True)
         return ended
 
+    def tick(self) -> Lineage:
+        """Observe, decide and plan once; the Lineage in force."""
+        return Loop(self.engine).tick()[0]
+
     def acts(self) -> ActStore:
         return ActStore(self.engine.database, "tester")
 
