@@ -70,6 +70,8 @@ class CommitStore:
             "last_id": last.id,
             "check_token": protected("token"),
             "check_position": protected("position") and claim.kind == "load",
+            "execution_id": claim.execution_id,
+            "check_end": protected("position") and protected("token"),
         }
         if connection.execute(sql("lock_for_commit"), guards).fetchone() is None:
             raise lease_lost(claim, self.lease_seconds)
