@@ -50,7 +50,7 @@ class Engine:
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
-        self._postgres: dict[tuple[SourceTable, tuple[str, str]], PostgresSource] = {}
+        self._postgres: dict[tuple[SourceTable, tuple[str, str], str | None], PostgresSource] = {}
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -69,43 +69,40 @@ class Engine:
         """Open a new session next time: this one lost its server."""
         self._sessions.remote = None
 
-    def source(self, name: str, lineage: Lineage, position: tuple[str, str] | None = None) -> Source:
-        """A table as a source of rows, built here or not. `position` is what the reading module calls its columns."""
+    def source(self, name: str, lineage: Lineage, reader: Module | None = None) -> Source:
+        """A table as a source of rows, built here or not. `reader` is the module whose base it is: its file says which columns
+        hold the position and the shard."""
         declared = next((s for s in lineage.sources if s.name == name), None)
         if declared is not None:
-            return self._outside(declared, position)
+            return self._outside(declared, reader or declared)
         builders = [m for m in lineage.modules if m.table == name]
         if not builders:
             raise SourceError(f"table {name} is neither built here nor declared in lineage/sources/.")
-        return self._built(name, builders[0], position)
+        columns = reader or builders[0]
+        return IcebergSource(self.catalog, name, columns.position, shard_by=columns.shard_by, built=True, session=self.session)
 
-    def _built(self, name: str, builder: Module, position: tuple[str, str] | None) -> Source:
-        shard_by = builder.shard_by
-        return IcebergSource(
-            self.catalog, name, position or builder.position, shard_by=shard_by, built=True, session=self.session
-        )
-
-    def _outside(self, table: SourceTable, position: tuple[str, str] | None) -> Source:
-        columns = position or table.position
+    def _outside(self, table: SourceTable, reader: Module | SourceTable) -> Source:
+        columns, shard_by = reader.position, reader.shard_by
         if table.kind == "iceberg":
             return IcebergSource(
                 self.catalog,
                 table.name,
                 columns,
                 watermark_delay=table.delay,
-                shard_by=table.shard_by,
+                shard_by=shard_by,
                 session=self.session,
             )
         url = os.environ.get(table.url_env, "") if table.url_env else self.postgres_url
         if not url:
             raise SourceError(f"source {table.name}: the environment variable {table.url_env} with its URL is not set.")
         # One instance per source: it remembers how far it was complete while a prepared transaction hides its start.
-        if (table, columns) not in self._postgres:
+        key = (table, columns, shard_by)
+        if key not in self._postgres:
             relation = table.relation or table.name
-            self._postgres[table, columns] = PostgresSource(
-                table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=table.shard_by
+            self._postgres[key] = PostgresSource(
+                table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=shard_by
             )
-        return self._postgres[table, columns]
+        return self._postgres[key]
 
     def close(self) -> None:
         """Give everything back: sessions to a server that still runs, connections to the control store."""

@@ -40,7 +40,7 @@ def _find(engine: Engine, lineage: Lineage, module: Module, topic: str, shard: s
         return 0
     ranges = [_range(row, module.base) for row in rows]
     try:
-        late = engine.source(module.base, lineage, module.position).late(ranges, shard)
+        late = engine.source(module.base, lineage, module).late(ranges, shard)
     except ControlStoreDown:
         raise
     except DwhError as error:

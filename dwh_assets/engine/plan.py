@@ -70,5 +70,5 @@ def _cut(engine: Engine, lineage: Lineage, module: Module, row: Row, state: Plan
     )
     if not wanted.count:
         return None
-    source = engine.source(module.base, lineage, module.position)
+    source = engine.source(module.base, lineage, module)
     return processor_named(module.processor).cut(source, state.tail, upto, wanted, module, row["shard"])

@@ -63,7 +63,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
 def _reading(engine: Engine, lineage: Lineage, claim: Claim, session: SparkSession) -> Reading:
     module = claim.module
     sources = {name: engine.source(name, lineage) for name in module.inputs}
-    sources[module.base] = engine.source(module.base, lineage, module.position)
+    sources[module.base] = engine.source(module.base, lineage, module)
     fixed = {name: source.snapshot() if protected("snapshot") else None for name, source in sources.items()}
     return Reading(session, module, sources, fixed, claim.shard)
 

@@ -109,7 +109,7 @@ def _sources(engine: Engine, lineage: Lineage, module: Module) -> Iterator[Findi
 
 
 def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows: list[Row]) -> Iterator[Finding]:
-    source = engine.source(module.base, lineage, module.position)
+    source = engine.source(module.base, lineage, module)
     snapshot = source.snapshot()
     for row in rows:
         block = block_of(row)
@@ -131,7 +131,7 @@ def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row
         return
     if len([m for m in lineage.modules if m.table == module.table]) > 1:
         return
-    table = engine.source(module.table, lineage, module.position)
+    table = engine.source(module.table, lineage, module)
     bounds = Bounds(Position(row["last_pos"], int(row["last_id"])), Position(row["next_pos"], int(row["next_id"])))
     found = table.fingerprint(bounds, table.snapshot(), row["shard"])
     if found != base:

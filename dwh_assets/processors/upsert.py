@@ -21,7 +21,11 @@ class Upsert(Processor):
         pos, id_ = module.position
         newest = Window.partitionBy(*module.key).orderBy(F.col(pos).desc(), F.col(id_).desc())
         ranked = output.withColumn("_rank", F.row_number().over(newest))
-        return ranked.where("_rank = 1").drop("_rank")
+        kept = ranked.where("_rank = 1").drop("_rank")
+        if module.tag is None:
+            return kept
+        own_pos, own_id = _version(module)
+        return kept.withColumn(own_pos, F.col(pos)).withColumn(own_id, F.col(id_))
 
     def write(self, work: Work) -> RowCounts:
         mark(work)
@@ -37,10 +41,23 @@ def _same_key(module: Module) -> str:
     return " AND ".join(f"t.`{column}` <=> s.`{column}`" for column in module.key)
 
 
+def _version(module: Module) -> tuple[str, str]:
+    """Where the position of this stream's newest row is kept. Each tag has its own: what one stream brings is not older because
+    another one is ahead."""
+    return (f"_pos_{module.tag}", f"_id_{module.tag}") if module.tag else module.position
+
+
 def _not_older(module: Module) -> str:
-    """Not older than what the table holds; equal is the same row again."""
-    pos, id_ = module.position
+    """Not older than what the table holds of this stream; equal is the same row again."""
+    pos, id_ = _version(module)
     return f"(t.`{pos}` IS NULL OR s.`{pos}` > t.`{pos}` OR (s.`{pos}` = t.`{pos}` AND s.`{id_}` >= t.`{id_}`))"
+
+
+def _new_value(module: Module, column: str) -> str:
+    """What a column is set to: the stream's value; the row's position, which streams share, only ever rises."""
+    pos, id_ = module.position
+    ahead = f"(t.`{pos}` > s.`{pos}` OR (t.`{pos}` = s.`{pos}` AND t.`{id_}` > s.`{id_}`))"
+    return f"IF({ahead}, t.`{column}`, s.`{column}`)" if module.tag and column in module.position else f"s.`{column}`"
 
 
 def _deleted(module: Module) -> str:
@@ -55,7 +72,7 @@ def _source(work: Work, view: str) -> str:
 def _count(work: Work, view: str) -> RowCounts:
     module = work.module
     hit, newer, gone = "t._hit", _not_older(module), _deleted(module)
-    keys = ", ".join(f"`{c}`" for c in (*module.key, *module.position))
+    keys = ", ".join(f"`{c}`" for c in (*module.key, *_version(module)))
     row = work.session.sql(
         f"SELECT count_if({hit} IS NULL AND NOT {gone}) AS inserted, count_if({hit} AND {newer} AND NOT {gone}) AS updated, "
         f"count_if({hit} AND {newer} AND {gone}) AS deleted, "
@@ -70,7 +87,7 @@ def _merge(work: Work, view: str) -> str:
     """Columns that this stream does not bring keep their value: only its own are set."""
     module = work.module
     columns = [column for column in work.output.columns if column not in module.key]
-    update = ", ".join(f"t.`{c}` = s.`{c}`" for c in columns)
+    update = ", ".join(f"t.`{c}` = {_new_value(module, c)}" for c in columns)
     names = ", ".join(f"`{c}`" for c in work.output.columns)
     values = ", ".join(f"s.`{c}`" for c in work.output.columns)
     newer, gone = _not_older(module), _deleted(module)

@@ -51,7 +51,7 @@ def test_streams_that_merge_keep_each_others_columns_and_an_older_row_never_wins
     project.apply()
     project.load("up.goods#names")
     project.load("up.goods#prices")
-    merged = [("a", 3, 10, 7), ("b", 2, 20, None)]
+    merged = [("a", 3, 10, 7), ("b", 2, 20, 8)]  # the price of b is older than its name, not than its price
     assert project.rows("up.goods", "k, id, v, price") == merged
     assert project.apply().empty
     with pytest.raises(ActRefused, match=r"up.goods is merged from up.goods#names, up.goods#prices"):
