@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import pairwise
 from statistics import median
 
@@ -28,13 +27,12 @@ def measure(world: World) -> list[Result]:
 
 
 def _blocks(world: World, rows: int) -> tuple[list[float], dict[str, float]]:
-    """When each block ended, and the median of each part."""
+    """When each block was committed, and the median of each part."""
     world.module("fact.small", world.events(rows), world.scale.block_rows, stretch=1)
-    ended: list[float] = []
-    loop = Loop(world.engine, topics=frozenset({"fact.small"}), report=lambda _: ended.append(time.perf_counter()))
+    loop = Loop(world.engine, topics=frozenset({"fact.small"}))
     with watching() as watch:
         loop.run(until_dry=True)
-    return ended, watch.medians()
+    return watch.ends["commit"], watch.medians()
 
 
 def _appends(world: World, table: str, rows: int, count: int) -> list[float]:

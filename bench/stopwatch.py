@@ -43,6 +43,7 @@ class Stopwatch:
     """Seconds of every call, by the name of the point."""
 
     seconds: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    ends: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # the moment when each call ended
 
     def wrap(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         def timed(*args: Any, **kwargs: Any) -> Any:
@@ -50,7 +51,9 @@ class Stopwatch:
             try:
                 return function(*args, **kwargs)
             finally:
-                self.seconds[name].append(time.perf_counter() - began)
+                ended = time.perf_counter()
+                self.seconds[name].append(ended - began)
+                self.ends[name].append(ended)
 
         return timed
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from dwh_assets.engine.attempt import Outcome, attempt
@@ -38,7 +38,7 @@ class Loop:
         self._swept = 0.0
         self._lineage = Lineage((), ())
         self._crowded = False  # topics are due that have no slot
-        self._ended: SimpleQueue[Outcome] = SimpleQueue()
+        self._ended: SimpleQueue[Outcome | str] = SimpleQueue()  # an attempt that ended, or the topic that left its slot
 
     def run(self, until_dry: bool = False) -> int:
         """Returns how many blocks were committed."""
@@ -86,14 +86,13 @@ class Loop:
 
         The claim of each judges the topic anew, and the ticks beside it plan ahead.
         """
-        began = False
-        while True:
+        outcome = self._attempt(self._lineage, topic)
+        self._ended.put(outcome)
+        while outcome.result == "committed" and not self._crowded and not self.stop.is_set():
             outcome = self._attempt(self._lineage, topic)
-            if not (began and outcome.result == "idle"):
+            if outcome.result != "idle":
                 self._ended.put(outcome)
-            began = True
-            if outcome.result != "committed" or self._crowded or self.stop.is_set():
-                return
+        self._ended.put(topic)
 
     def _attempt(self, lineage: Lineage, topic: str) -> Outcome:
         """One bad topic stalls no other: whatever its attempt raises ends here, in the log."""
@@ -107,19 +106,26 @@ class Loop:
             return Outcome("failed", topic, f"{type(error).__name__}: {error}")
 
     def _collect(self, running: dict[str, Future[None]]) -> int:
-        """Wait for the first topic to leave its slot, at most one tick; report the attempts that ended."""
+        """Wait for the first attempt to end, at most one tick; report those that ended, and free the slots that were left."""
         if not running:
             self.stop.wait(self.engine.settings.tick_seconds)
             return 0
-        wait(running.values(), timeout=self.engine.settings.tick_seconds, return_when=FIRST_COMPLETED)
-        for topic in [topic for topic, future in running.items() if future.done()]:
-            running.pop(topic).result()
         committed = 0
-        while not self._ended.empty():
-            outcome = self._ended.get()
-            committed += outcome.result == "committed"
-            self.report(outcome)
+        for ended in self._all_ended():
+            if isinstance(ended, str):
+                running.pop(ended).result()
+                continue
+            committed += ended.result == "committed"
+            self.report(ended)
         return committed
+
+    def _all_ended(self) -> Iterator[Outcome | str]:
+        try:
+            yield self._ended.get(timeout=self.engine.settings.tick_seconds)
+        except Empty:
+            return
+        while not self._ended.empty():
+            yield self._ended.get()
 
     def _sweep(self, lineage: Lineage) -> None:
         """Now and then: drop what dead attempts left behind, and look for late rows."""
