@@ -6,6 +6,7 @@ import sys
 from dataclasses import asdict
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -35,7 +36,9 @@ def verify(context: typer.Context, as_json: Json = False, as_csv: Csv = False) -
 
 def bench(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="one measurement; all without it", show_default=False)] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="measurements; all without it", show_default=False)] = None,
+    rows: Annotated[int, typer.Option(help="rows of the backlog that is drained")] = 50_000_000,
+    json_path: Annotated[Path | None, typer.Option("--json", help="write the figures to this file", show_default=False)] = None,
 ) -> None:
     """Measure this machine: the folder bench/ of the project."""
     project = settings_of(context).project
@@ -44,5 +47,4 @@ def bench(
         raise ConfigError(
             f"there is no bench/main.py in {project}; it is part of the repository of dwh-assets, not of its package."
         )
-    sys.argv = ["dwh bench", *([name] if name else [])]
-    raise typer.Exit(import_module("bench.main").main() or 0)
+    raise typer.Exit(import_module("bench.main").main(names or [], rows=rows, json_path=json_path))

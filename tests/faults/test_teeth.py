@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import dwh_assets
+from dwh_assets.control.claims import block_of
 from dwh_assets.engine.attempt import publish
 from dwh_assets.engine.check import check
 from dwh_assets.engine.lease import Lease
@@ -103,16 +104,23 @@ def two_planners_cut_the_same_topic(world: World, unprotected: str) -> list[str]
     return [row["text"] for row in world.fetch("select text from dwh.event_log where code = 'PLAN'")]
 
 
-def late_rows_come_between_the_write_and_its_figures(world: World, unprotected: str) -> list[str]:
-    worker = world.start_worker(failpoints="check.before=stop*1", unprotected=unprotected)
+def late_rows_come_between_the_claim_and_the_write(world: World, unprotected: str) -> list[str]:
+    """The ledger must name the state of the base that was read, and the table must hold what that state held."""
+    worker = world.start_worker(failpoints="stage.before=stop*1", unprotected=unprotected)
     worker.wait_until_stopped()
     append(world.engine.catalog, "stage.orders", [row | {"amount": 1_000_000} for row in orders(1, 5)])
     worker.finish()
-    block = world.blocks()[0]["id"]
-    found = world.engine.catalog.load(FACT).scan(f"_block = {block}").to_arrow()
-    (row,) = world.fetch("select measures ->> 'total' as total from dwh.load_stat where block_id = %(block)s", block=block)
-    in_table = sum(found["amount"].to_pylist())
-    return [] if int(row["total"]) == in_table else [f"its statistics say {row['total']}, its rows {in_table}"]
+    first = world.blocks()[0]["id"]
+    (read,) = world.fetch(
+        "select b.*, e.inputs ->> 'stage.orders' as snapshot from dwh.block b join dwh.execution e on e.block_id = b.id"
+        " where b.id = %(id)s",
+        id=first,
+    )
+    if read["snapshot"] is None:
+        return ["the ledger does not say which rows were read"]
+    base = world.engine.source("stage.orders", world.lineage)
+    then = base.fingerprint(block_of(read).bounds, int(read["snapshot"]))
+    return [] if then.rows == read["base_rows"] else [f"{then.rows} rows were there, {read['base_rows']} were read"]
 
 
 def more_rows_come_before_an_open_block_is_repeated(world: World, unprotected: str) -> list[str]:
@@ -134,7 +142,7 @@ SCENARIOS: dict[str, list[Scenario]] = {
     "pointer": [another_topic_publishes_to_the_same_table_before_this_one],
     "generation": [an_input_is_restated_while_a_step_runs],
     "lock": [another_worker_wants_the_topic_while_its_holder_works, two_planners_cut_the_same_topic],
-    "snapshot": [late_rows_come_between_the_write_and_its_figures],
+    "snapshot": [late_rows_come_between_the_claim_and_the_write],
     "reread": [],  # test_lost_reply.py: it needs the proxy
 }
 CASES = [(name, scenario) for name, scenarios in SCENARIOS.items() for scenario in scenarios]

@@ -26,9 +26,9 @@ COLUMNS = spark.StructType(
 )
 
 
-def parameters(pointer: Pointer) -> dict[str, str]:
+def parameters(pointer: Pointer) -> dict[str, str | bool]:
     names = ("namespace", "name", "old_location", "new_location")
-    return {name: getattr(pointer, name) for name in names}
+    return {name: getattr(pointer, name) for name in names} | {"check_pointer": True}
 
 
 def row(number: int, amount: float | None = 1.0, segment: str | None = "a") -> dict[str, object]:

@@ -4,3 +4,4 @@ update iceberg.iceberg_tables
 set metadata_location = %(new_location)s, previous_metadata_location = %(old_location)s
 where catalog_name = 'dwh' and table_namespace = %(namespace)s and table_name = %(name)s
   and (metadata_location = %(old_location)s or not %(check_pointer)s)
+returning table_name
