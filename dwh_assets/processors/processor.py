@@ -14,8 +14,10 @@ from dwh_assets.model.module import Module
 from dwh_assets.model.position import Position
 from dwh_assets.model.sizing import Plan
 from dwh_assets.sources.source import Cut, Source
+from dwh_assets.warehouse.branches import writer_options
+from dwh_assets.warehouse.tables import AUDIT as AUDIT_COLUMNS
 
-AUDIT = ("_block", "_execution", "_loaded_at")
+AUDIT = tuple(AUDIT_COLUMNS)
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,11 @@ class Processor:
 
 def append(work: Work, rows: DataFrame) -> None:
     """Append rows to the attempt's branch; the snapshot carries the execution, so that every zombie can be told (R4)."""
-    writer = rows.writeTo(work.branch).option("snapshot-property.dwh.execution", str(work.execution_id))
+    writer = rows.writeTo(work.branch).options(**writer_options(work.execution_id))
     writer.option("fanout-enabled", "true").option("distribution-mode", "none").append()
 
 
 def mark(work: Work) -> None:
     """Statements have no writer options: the session, which is this attempt's own, carries the execution instead (R12)."""
-    work.session.conf.set("spark.sql.iceberg.snapshot-property.dwh.execution", str(work.execution_id))
+    for name, value in writer_options(work.execution_id).items():
+        work.session.conf.set(f"spark.sql.iceberg.{name}", value)

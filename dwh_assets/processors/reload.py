@@ -12,6 +12,7 @@ from dwh_assets.model.position import MAX_ID, Position
 from dwh_assets.model.sizing import Plan
 from dwh_assets.processors.processor import Processor, Work
 from dwh_assets.sources.source import Cut, Source
+from dwh_assets.warehouse.branches import writer_options
 
 
 class Reload(Processor):
@@ -23,6 +24,6 @@ class Reload(Processor):
         return [Cut(Position(upto, MAX_ID), 0, True)] if upto > tail.pos else []
 
     def write(self, work: Work) -> RowCounts:
-        writer = work.output.writeTo(work.branch).option("snapshot-property.dwh.execution", str(work.execution_id))
+        writer = work.output.writeTo(work.branch).options(**writer_options(work.execution_id))
         writer.overwrite(F.lit(True))
         return RowCounts()
