@@ -7,10 +7,12 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any, Protocol
 
+import numpy as np
 import pytest
 
 from dwh_assets.model.errors import BadPosition, SourceError
 from dwh_assets.model.position import EARLIEST, Bounds, Position
+from dwh_assets.sources.rows import Rows, micros
 from dwh_assets.sources.source import NOTHING, Fingerprint, Source
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -117,6 +119,14 @@ class SourceSuite:
     def test_a_source_with_only_rows_from_the_future_has_nothing_newest(self, world: World):
         world.add([(10, 1, "a")])
         assert world.source().observe(upto(9)).newest is None
+
+    def test_the_same_rows_have_the_same_fingerprint_in_every_kind_of_source(self, world: World):
+        given: list[Row] = [(1, 1, "a"), (2, BIG, "a"), (2, 0, "a"), (-(40 * 365 * 86_400), 2**64 - 1, "a")]
+        world.add(given)
+        positions = [at(second or 0, id_ or 0) for second, id_, _ in given]
+        expected = Rows(np.array([micros(p.pos) for p in positions]), np.array([p.id for p in positions], np.uint64))
+        found = world.source().fingerprint(Bounds(EARLIEST, at(9, 0)), world.source().snapshot())
+        assert (found.rows, found.hash_sum) == (4, expected.fingerprint().hash_sum)
 
     def test_fingerprints_of_blocks_add_up_to_that_of_their_union(self, world: World):
         world.add([*rows(range(0, 20, 2)), (4, BIG, "a")])

@@ -14,9 +14,10 @@ from psycopg import sql
 
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.position import Bounds, Position
+from dwh_assets.sources.postgres.binary import positions
 from dwh_assets.sources.postgres.horizon import TransactionHorizon, clock
 from dwh_assets.sources.postgres.relation import APPLICATION, Columns, Connection, Relation, scalar
-from dwh_assets.sources.source import HASH_MODULUS, NOTHING, Cut, Fingerprint, Observation, ReadRange
+from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -25,8 +26,10 @@ if TYPE_CHECKING:
 ROWS_A_READER = 250_000
 MOST_READERS = 8
 ROWS_WATCHED = 1_000_000
-# The sum of signed hashes as an unsigned 64-bit value, so that it adds up over disjoint ranges.
-_HASH = "mod(mod(coalesce(sum(hash_record_extended(row({pos}, {id}), 0)), 0), {two64}) + {two64}, {two64})"
+# Two numbers of eight bytes a row. Ids are moved by 2^63: they are unsigned, and Postgres has no such type.
+_POSITIONS = """
+    copy (select {pos}::timestamptz, ({id}::numeric - 9223372036854775808)::bigint from {relation} where {condition})
+    to stdout (format binary)"""
 
 
 @dataclass
@@ -157,12 +160,14 @@ class PostgresSource:
         )
 
     def _fingerprint(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> Fingerprint:
+        """By the same hash as tables have theirs, so that a loaded block can be compared with its base rows."""
         condition = self._relation.condition(columns, bounds.last, bounds.next, shard)
-        query = sql.SQL(f"select count(*), {_HASH} from {{relation}} where {{condition}}")
-        two64 = sql.Literal(HASH_MODULUS)
-        row = connection.execute(query.format(**self._names(), condition=condition, two64=two64)).fetchone()
-        assert row is not None
-        return Fingerprint(row[0], int(row[1]))
+        query = sql.SQL(_POSITIONS).format(**self._names(), condition=condition)
+        found = NOTHING
+        with connection.cursor().copy(query) as copy:
+            for part in positions(copy):
+                found += part.fingerprint()
+        return found
 
     def _parts(self, connection: Connection, columns: Columns, bounds: Bounds, shard: str | None) -> list[Bounds]:
         """The range in parts of equal numbers of rows, one for each reader."""
