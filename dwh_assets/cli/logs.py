@@ -57,16 +57,6 @@ def log_to_file(settings: Settings) -> None:
     logging.getLogger("dwh_assets").setLevel(settings.log_level)
 
 
-def quiet_spark() -> None:
-    """Spark's Python library prints each error to the terminal by handlers of its own; we tell it once, in our words."""
-    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
-        logger = logging.getLogger(name)
-        for handler in list(logger.handlers):
-            logger.removeHandler(handler)
-        logger.addHandler(logging.NullHandler())
-        logger.propagate = False
-
-
 def keep_traceback(error: BaseException, home: Path | None) -> Path:
     """Write the traceback of an unexpected error where it can be found again; returns the file."""
     text = "".join(traceback.format_exception(error))

@@ -117,8 +117,13 @@ def warn(text: str) -> None:
 
 
 @contextmanager
-def working(text: str) -> Iterator[Callable[[str], None]]:
-    """A spinner while something takes long, only on a terminal; call what it gives to change its text."""
+def working(text: str, long: bool = False) -> Iterator[Callable[[str], None]]:
+    """A spinner while something takes a while, only on a terminal; call what it gives to change its text.
+
+    Elsewhere what takes long is a line: a log that stands still for half a minute looks like a fault.
+    """
+    if long and not stderr().is_terminal:
+        stderr().print(escape(text))
     with stderr().status(escape(text), spinner="dots") as status:
         yield lambda now: status.update(escape(now))
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dwh_assets.cli import formats
-from dwh_assets.cli.output import console
+from dwh_assets.cli.output import console, warn
+from dwh_assets.control.reports import Reports
+from dwh_assets.model.errors import Transient
 
 if TYPE_CHECKING:
     from dwh_assets.engine.attempt import Outcome
@@ -33,6 +36,29 @@ class Progress:
             console().print(line(outcome), soft_wrap=True)
             sys.stdout.flush()
 
+    def follow(self, reports: Reports, stop: threading.Event) -> None:
+        """Tell of attempts that other processes end, until stopped; a control store that is away is waited for."""
+        after = datetime.now(UTC)
+        while not stop.wait(1):
+            try:
+                rows = reports.ended(after)
+            except Transient as error:
+                warn(str(error).splitlines()[0])
+                continue
+            for row in rows:
+                self._report_row(row)
+                after = row["ended_at"]
+
+    def _report_row(self, row: dict[str, Any]) -> None:
+        self.results[row["result"]] += 1
+        self.rows += row["rows"] if row["result"] == "committed" else 0
+        if row["result"] == "parked":
+            self.parked[row["topic"]] = row["reason"]
+        block = row["kind"] or f"#{row['block_id']}"
+        text = ended(row["ended_at"], row["topic"], block, row["result"], row["rows"], row["seconds"], row["reason"])
+        console().print(text, soft_wrap=True)
+        sys.stdout.flush()
+
     @property
     def exit_code(self) -> int:
         """2 where a person must act on a parked block, 1 where attempts failed that are to be repeated."""
@@ -51,11 +77,14 @@ class Progress:
 
 def line(outcome: Outcome) -> str:
     """One ended attempt on one line."""
-    at = f"[dim]{datetime.now(UTC):%H:%M:%S}[/]"
     claim = outcome.claim
     block = "" if claim is None else f"#{claim.block.id}" if claim.kind == "load" else claim.kind
-    head = f"{at}  {outcome.topic:<26} {block:>7}"
-    if outcome.result == "committed":
-        rate = f"{outcome.rows / outcome.seconds:>10,.0f} rows/s" if outcome.seconds else ""
-        return f"{head}  {outcome.rows:>11,} rows {formats.seconds(outcome.seconds):>8} {rate}"
-    return f"{head}  {formats.coloured(outcome.result)}: {formats.first_line(outcome.text)}"
+    return ended(datetime.now(UTC), outcome.topic, block, outcome.result, outcome.rows, outcome.seconds, outcome.text)
+
+
+def ended(at: datetime, topic: str, block: str, result: str, rows: int, seconds: float, text: str) -> str:
+    head = f"[dim]{at:%H:%M:%S}[/]  {topic:<26} {block:>7}"
+    if result == "committed":
+        rate = f"{rows / seconds:>10,.0f} rows/s" if seconds else ""
+        return f"{head}  {rows:>11,} rows {formats.seconds(seconds):>8} {rate}"
+    return f"{head}  {formats.coloured(result)}: {formats.first_line(text)}"

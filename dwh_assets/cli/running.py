@@ -11,10 +11,10 @@ from dwh_assets.cli.looking import Topics, named
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json
 from dwh_assets.cli.output import printer, warn, working
-from dwh_assets.cli.presence import alone, pid_of_up, present
 from dwh_assets.cli.progress import Progress
 from dwh_assets.cli.stopping import Stopping, stopping
 from dwh_assets.control.reports import Reports
+from dwh_assets.engine.presence import alone, pid_of_up, present, stop_server
 from dwh_assets.model.errors import ConfigError, Transient
 
 if TYPE_CHECKING:
@@ -28,19 +28,35 @@ def up(
     feed: Annotated[
         bool | None, typer.Option("--feed/--no-feed", help="Feed the demo's sources. [default: if it is the demo]")
     ] = None,
+    dagster: Annotated[
+        bool, typer.Option("--dagster/--no-dagster", help="Load by Dagster, with its UI, or by a plain loop.")
+    ] = True,
+    read_only: Annotated[bool, typer.Option("--read-only", help="Let people look at the UI and change nothing there.")] = False,
 ) -> None:
-    """This project's warehouse on this machine: Postgres, Spark, the Lineage applied, and every topic loaded as it is due."""
+    """This project's warehouse on this machine: Postgres, Spark, Dagster's UI, and every topic loaded as it is due."""
     settings = settings_of(context)
     with stopping() as signals, alone(settings.home):
         from dwh_assets.cli.starting import start  # late: a second `dwh up` is refused before Spark's libraries are loaded
 
         try:
             with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
-                progress = _loop(engine, signals, None, False, Progress())
-                warn(f"stopping: {progress.summary()}")
+                loaded = _dagster(engine, signals, read_only) if dagster else _loop(engine, signals, None, False, Progress())
+                warn(f"stopping: {loaded.summary()}")
         finally:
             signals.gentle = False
     raise typer.Exit(signals.exit_code)
+
+
+def _dagster(engine: Engine, signals: Stopping, read_only: bool) -> Progress:
+    from dwh_assets.cli.supervising import Supervisor
+    from dwh_assets.orchestration.processes import dagster_processes
+
+    tree, progress = dagster_processes(engine.settings, read_only), Progress()
+    with Supervisor(engine.settings.home, tree.processes, engine.settings.project).running(signals.stop):
+        printer(False).say(f"  Dagster        [bold]{tree.ui}[/]{' (read-only)' if read_only else ''}\n")
+        signals.gentle = True
+        progress.follow(Reports(engine.database), signals.stop)
+    return progress
 
 
 def run(
@@ -85,8 +101,6 @@ def down(context: typer.Context) -> None:
         with working(f"process {pid} finishes its blocks"):
             _end(pid)
     if (settings.home / "owned").exists():
-        from dwh_assets.cli.opening import stop_server
-
         with working("stopping the servers"), present(settings.home, lambda name: stop_server(settings, name)):
             pass
     printer(False).say("down." if pid is not None else "no dwh up was running; nothing is left behind.")

@@ -27,12 +27,12 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     with ThreadPoolExecutor(1) as pool:
         spark = pool.submit(start_spark, engine, stop)
         if feeder is not None:
-            with working("the demo's shop makes up its past"):
+            with working("the demo's shop makes up its past", long=True):
                 feeder.prepare()
                 feeder.backlog()
-        with working("starting Spark (10 to 30 s; the first time it fetches its jars)"):
+        with working("starting Spark (10 to 30 s; the first time it fetches its jars)", long=True):
             spark.result()
-    with working("applying the Lineage"):
+    with working("applying the Lineage", long=True):
         applied = apply(engine, lineage, who())
     _tell(engine, lineage, applied, feeder is not None)
     for text in applied.warnings:

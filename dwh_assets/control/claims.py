@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import psycopg
@@ -11,7 +13,7 @@ from dwh_assets.config.lineage_spec import from_spec
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
-from dwh_assets.model.block import Block, Claim
+from dwh_assets.model.block import Block, CheckResult, Claim
 from dwh_assets.model.errors import DwhError, LeaseLost, NotDue, Refused, UnknownTopic
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.position import Bounds, Position
@@ -201,16 +203,35 @@ class ClaimStore:
         row = self.database.fetch_one(sql("execution_outcome"), execution_id=claim.execution_id)
         return "" if row is None else row["execution_code"]
 
-    def fail(self, claim: Claim, reason: str, *, counts: bool, crash: bool = False, park: bool = False) -> str:
+    def fail(
+        self,
+        claim: Claim,
+        reason: str,
+        *,
+        counts: bool,
+        crash: bool = False,
+        park: bool = False,
+        checks: Sequence[CheckResult] = (),
+    ) -> str:
         """End an attempt without a commit; says what became of its block: open, parked, or lost to a newer holder."""
         failpoint("fail.before")
         with self.database.transaction() as connection:
             connection.execute(sql("lock_topic"), {"topic": claim.topic})
-            status = self._end(connection, claim, reason, counts=counts, crash=crash, park=park)
+            status = self._end(connection, claim, reason, counts=counts, crash=crash, park=park, checks=checks)
         failpoint("fail.after")
         return status
 
-    def _end(self, connection: Connection, claim: Claim, reason: str, *, counts: bool, crash: bool, park: bool) -> str:
+    def _end(
+        self,
+        connection: Connection,
+        claim: Claim,
+        reason: str,
+        *,
+        counts: bool,
+        crash: bool,
+        park: bool,
+        checks: Sequence[CheckResult],
+    ) -> str:
         ended = connection.execute(
             sql("end_failed_execution"),
             {
@@ -219,6 +240,7 @@ class ClaimStore:
                 "reason": reason,
                 "execution_code": "Failed",
                 "next_run_code": "Rollback",
+                "checks": json.dumps([asdict(result) for result in checks]),
             },
         ).fetchone()
         if ended is None:

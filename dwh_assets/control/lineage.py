@@ -44,6 +44,23 @@ class LineageStore:
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
         return Lineage(modules, sources)
 
+    def exists(self) -> bool:
+        """False where the database was not migrated yet, or not so far that this version can read it."""
+        row = self.database.fetch_one(sql("store_exists"))
+        return row is not None and row["found"]
+
+    def version(self) -> int:
+        """A number that rises with every change of the Lineage in force."""
+        row = self.database.fetch_one(sql("lineage_version"))
+        return 0 if row is None else row["version"]
+
+    def columns(self) -> dict[str, list[dict[str, str]]]:
+        """The columns of the built tables, by table."""
+        return {row["name"]: row["columns"] for row in self.database.fetch(sql("columns_of_targets"))}
+
+    def note_columns(self, table: str, columns: list[dict[str, str]]) -> None:
+        self.database.execute(sql("note_columns"), name=table, columns=json.dumps(columns))
+
     def diff(self, lineage: Lineage) -> list[Change]:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
         modules = _diff("module", self._stored("active_modules"), _specs(lineage.modules, to_spec))

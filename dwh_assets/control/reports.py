@@ -25,6 +25,10 @@ class Reports:
     def status(self, topics: Topics = None) -> list[Row]:
         return self.database.fetch(sql("report_status"), topics=_listed(topics))
 
+    def ended(self, after: datetime) -> list[Row]:
+        """Attempts that ended after a moment."""
+        return self.database.fetch(sql("executions_ended"), after=after)
+
     def topics_named(self, name: str) -> list[str]:
         """The topics that the name of a topic, module or table stands for; an unknown name is an error with near ones."""
         found = [row["topic"] for row in self.database.fetch(sql("report_topics_named"), name=name)]

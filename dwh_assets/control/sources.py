@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from dwh_assets.config.lineage_spec import source_from_spec
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.module import SourceTable
+
+Row = dict[str, Any]
 
 
 class SourceStore:
@@ -18,6 +21,9 @@ class SourceStore:
     def active(self) -> list[SourceTable]:
         known = [source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources"))]
         return [source for source in known if source.active]
+
+    def observations(self) -> list[Row]:
+        return self.database.fetch(sql("source_observations"))
 
     def observed(self, name: str, watermark: datetime | None, newest: datetime | None, seen_at: datetime) -> None:
         self.database.execute(sql("observe_source"), name=name, watermark=watermark, newest=newest, seen_at=seen_at)

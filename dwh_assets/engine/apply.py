@@ -87,6 +87,9 @@ def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
         if table.changes:
             create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, {})
     engine.lineage.apply(lineage, who)
+    for table in planned.tables:
+        columns = [{"name": column.name, "type": column.dataType.simpleString()} for column in table.columns]
+        engine.lineage.note_columns(table.name, columns)
     return planned
 
 

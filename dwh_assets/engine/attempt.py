@@ -57,6 +57,9 @@ def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False
             stats = _load(engine, lineage, claim, lease, began)
     except Exception as error:  # noqa: BLE001 - every failure of an attempt is written down, then judged
         return _failed(engine, claim, error)
+    except BaseException:
+        _interrupted(engine, claim)
+        raise
     rows = sum(s.rows for s in stats)
     seconds = time.monotonic() - began
     logger.info("%s committed: %d rows in %.2f s", claim.label, rows, seconds)
@@ -116,6 +119,14 @@ def _counts(staged: StagedAttempt, stats: list[BlockStats]) -> RowCounts:
     return replace(staged.counts, read=read, inserted=inserted)
 
 
+def _interrupted(engine: Engine, claim: Claim) -> None:
+    """Someone ended the attempt: Spark's job goes with it, and the block is free at once instead of when its lease runs out."""
+    engine.interrupt_session()
+    engine.claims.fail(claim, "interrupted by hand; the block is loaded again when it is next due", counts=False)
+    drop(engine.catalog, claim.target, f"x{claim.execution_id}")
+    logger.warning("%s was interrupted", claim.label)
+
+
 def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
     """Write the failure down. Lost workers and lost servers do not use up the attempts of a block; wrong data and code do."""
     if isinstance(error, LeaseLost):
@@ -126,7 +137,9 @@ def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
     park = isinstance(error, CheckFailed)
     crash = isinstance(error, Transient)
     text = in_words(error)
-    status = engine.claims.fail(claim, text, counts=not (crash or isinstance(error, InputsChanged)), crash=crash, park=park)
+    results = error.results if isinstance(error, CheckFailed) else ()
+    counts = not (crash or isinstance(error, InputsChanged))
+    status = engine.claims.fail(claim, text, counts=counts, crash=crash, park=park, checks=results)
     if status not in ("parked", "failed"):
         drop(engine.catalog, claim.target, f"x{claim.execution_id}")
     logger.warning("%s did not commit: %s", claim.label, text)

@@ -169,5 +169,6 @@ def require(claim: Claim, results: tuple[CheckResult, ...], waived: tuple[str, .
             f"{claim.label}: check {first.name} failed: {first.text}{others}\n"
             "The block is parked. Nothing of it was published; its rows are kept on their branch.\n"
             f"Look with `dwh block {claim.block.id} --sample 20`, then `dwh retry`, `dwh skip` or "
-            f"`dwh release {claim.topic} --check '{first.name}'`, each with --reason."
+            f"`dwh release {claim.topic} --check '{first.name}'`, each with --reason.",
+            results,
         )

@@ -17,6 +17,7 @@ from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.migrate import migrate
+from dwh_assets.control.partitions import PartitionStore
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
@@ -47,6 +48,7 @@ class Engine:
         self.commits = CommitStore(self.database, settings.lease_seconds)
         self.lineage = LineageStore(self.database)
         self.sources = SourceStore(self.database)
+        self.partitions = PartitionStore(self.database)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
@@ -68,6 +70,11 @@ class Engine:
     def forget_session(self) -> None:
         """Open a new session next time: this one lost its server."""
         self._sessions.remote = None
+
+    def interrupt_session(self) -> None:
+        """End the jobs of this thread's session."""
+        if getattr(self._sessions, "remote", None) is not None and self.spark.running():
+            self._sessions.session.interruptAll()
 
     def source(self, name: str, lineage: Lineage, reader: Module | None = None) -> Source:
         """A table as a source of rows, built here or not. `reader` is the module whose base it is: its file says which columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
@@ -14,9 +14,8 @@ from typing import Any
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
-from dwh_assets.engine.observe import observe
-from dwh_assets.engine.plan import plan
 from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
 from dwh_assets.model.module import Lineage
 
@@ -62,16 +61,9 @@ class Loop:
 
     def tick(self) -> tuple[Lineage, list[Row]]:
         """Observe, decide, plan; returns the Lineage in force and the topics that are due."""
-        lineage = self.engine.lineage.active()
-        observe(self.engine, lineage)
-        verdicts = self.engine.topics.verdicts()
-        if plan(self.engine, lineage, self._mine(verdicts)):
-            verdicts = self.engine.topics.verdicts()
-        self._sweep(lineage)
-        return lineage, [row for row in self._mine(verdicts) if row["due"] and _has_work(row)]
-
-    def _mine(self, verdicts: Iterable[Row]) -> list[Row]:
-        return [row for row in verdicts if self.topics is None or row["topic"] in self.topics]
+        now = tick(self.engine, lambda row: self.topics is None or row["topic"] in self.topics)
+        self._sweep(now.lineage)
+        return now.lineage, now.due
 
     def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[None]], due: list[Row]) -> None:
         """Fill the free slots, the topic that has waited longest first."""
@@ -134,7 +126,3 @@ class Loop:
         self._swept = time.monotonic()
         sweep_branches(self.engine, lineage)
         find_late_rows(self.engine, lineage)
-
-
-def _has_work(row: Row) -> bool:
-    return bool(row["open_block"] or row["planned"] or row["restatement"])

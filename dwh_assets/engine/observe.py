@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from collections.abc import Collection
+from datetime import datetime, timedelta
 
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import ControlStoreDown, in_words
 from dwh_assets.model.module import Lineage, SourceTable
 
 
-def observe(engine: Engine, lineage: Lineage) -> None:
-    """Store the watermark of every source; one that fails keeps what was known of it and stalls no other."""
+def observe(engine: Engine, lineage: Lineage, names: Collection[str] | None = None, age: timedelta = timedelta()) -> None:
+    """Store the watermark of every source, or of those named; one that fails keeps what was known of it and stalls no other.
+
+    Those that were observed less than `age` ago are left alone: several sensors may watch the same source.
+    """
     now = database_now(engine)
+    recent = {row["name"] for row in engine.sources.observations() if row["seen_at"] and now - row["seen_at"] < age}
     for source in lineage.sources:
-        if source.active:
+        if source.active and source.name not in recent and (names is None or source.name in names):
             _observe(engine, lineage, source, now)
     engine.topics.advance_dry()
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
+from dwh_assets.config.settings import Settings
+from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import AlreadyRunning
 
 
@@ -69,3 +73,42 @@ def _leave(users: int, owned: Path, stop: Callable[[str], None]) -> None:
         if (owned / name).exists():
             stop(name)
             (owned / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def using_servers(settings: Settings, spark: bool = True) -> Iterator[None]:
+    """Use the servers of this home; those that do not run yet will be started here, so they are ended with the last user."""
+    with present(settings.home, partial(stop_server, settings)) as owns:
+        if settings.postgres_url is None and not EmbeddedPostgres(settings.home).running():
+            owns("postgres")
+        if spark and settings.spark_remote is None and not _spark_runs(settings):
+            owns("spark")
+        yield
+
+
+def _spark_runs(settings: Settings) -> bool:
+    from dwh_assets.warehouse.server import SparkServer  # late: Spark's libraries take a second that looking does not need
+
+    return SparkServer(settings).running()
+
+
+def stop_server(settings: Settings, name: str) -> None:
+    """End one of the servers of this home."""
+    with undisturbed():
+        if name == "postgres":
+            EmbeddedPostgres(settings.home).stop()
+            return
+        from dwh_assets.warehouse.server import SparkServer
+
+        SparkServer(settings).stop()
+
+
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Let the ending of servers finish: another Ctrl-C now would leave them behind."""
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -16,6 +16,7 @@
         │   └── LineageError
         ├── UnknownTopic
         ├── UnknownBlock
+        ├── UnknownPartition
         ├── BadPosition
         ├── SchemaDrift
         ├── SqlRefused
@@ -31,6 +32,8 @@ no secret and no value of a row.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 
 class DwhError(Exception):
@@ -93,6 +96,9 @@ class UnknownTopic(Terminal): ...
 class UnknownBlock(Terminal): ...
 
 
+class UnknownPartition(Terminal): ...
+
+
 class BadPosition(Terminal): ...
 
 
@@ -107,7 +113,12 @@ class SqlRefused(Terminal):
         super().__init__(message)
 
 
-class CheckFailed(Terminal): ...
+class CheckFailed(Terminal):
+    """`results` are those of all checks of the attempt, so that they can be shown with their numbers."""
+
+    def __init__(self, message: str, results: tuple[Any, ...] = ()) -> None:
+        self.results = results
+        super().__init__(message)
 
 
 class DamagedData(Terminal): ...

@@ -59,12 +59,12 @@ class SparkServer:
 
     def warm(self) -> None:
         """Run a small write, read and join, so that the first block does not pay for loading Spark's classes."""
-        session = open_plain_session(self.url)
-        try:
-            with tempfile.TemporaryDirectory(prefix="warm-", dir=self._folder) as folder:
+        with tempfile.TemporaryDirectory(prefix="warm-", dir=self._folder) as folder:
+            session = open_plain_session(self.url)
+            try:
                 _exercise(session, folder)
-        finally:
-            session.stop()
+            finally:
+                session.stop()  # before the folder goes: nothing of the session may still write there
 
     def memory(self) -> int | None:
         """Resident bytes of the started server; none where it runs elsewhere."""

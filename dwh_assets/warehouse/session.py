@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -11,6 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import grpc
 from pyspark.errors import PySparkException
 from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
 from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
@@ -59,6 +61,7 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
 def open_plain_session(remote: str) -> SparkSession:
     """A session of its own without the warehouse's catalog."""
     # Not by the builder: its first call would wait 10 minutes for a dead server; the engine starts a new one much sooner.
+    _quiet_loggers()
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # or pyspark.sql.functions would look for a JVM in this process
     session = SparkSession(connection=remote)
     session.client.set_retry_policies([DefaultPolicy(max_retries=4, max_backoff=1000)])
@@ -66,6 +69,14 @@ def open_plain_session(remote: str) -> SparkSession:
         for name, value in SESSION_DEFAULTS.items():
             session.conf.set(name, value)
     return session
+
+
+def _quiet_loggers() -> None:
+    """Spark's library prints each error to the terminal by handlers of its own; it is told once, in our words."""
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        logger = PySparkLogger.getLogger(name)  # one of another class, made before it, could not take its arguments
+        logger.handlers = [logging.NullHandler()]
+        logger.propagate = False
 
 
 def query(session: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> DataFrame:

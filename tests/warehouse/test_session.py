@@ -83,9 +83,14 @@ def test_a_full_disk_is_told_as_such(session: SparkSession) -> None:
         session.sql("select raise_error('java.io.IOException: No space left on device')").toArrow()
 
 
-def test_an_error_of_the_query_passes_through(session: SparkSession) -> None:
-    with pytest.raises(AnalysisException, match="cannot be found"), spark_errors():
-        session.table("stage.nothing").toArrow()
+def test_an_error_of_the_query_passes_through_and_is_not_printed(
+    session: SparkSession, table: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(AnalysisException, match="nothing"), spark_errors():
+        session.table(table).select("nothing").toArrow()
+    with pytest.raises(AnalysisException, match="nothing"), spark_errors():
+        session.sql(f"select nothing from {table}").toArrow()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_a_server_that_is_not_there_is_spark_down_within_seconds(database: Database) -> None:

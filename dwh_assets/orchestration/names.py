@@ -1,0 +1,46 @@
+"""What modules, topics and checks are called in Dagster."""
+
+from __future__ import annotations
+
+import re
+
+from dagster import AssetKey
+
+from dwh_assets.model.module import Check, Lineage, Module
+
+TOPIC_TAG = "dwh/topic"
+BLOCK_TAG = "dwh/block"
+BY_TAG = "dwh/by"
+EXECUTION_TAG = "dwh/execution"
+SENSOR = "sensor"
+BUILT_IN_CHECKS = {
+    "block_rows": "Rows of the newest block, and how many base rows they were made from.",
+    "nulls": "Nulls per column of the newest block.",
+    "late_rows": "Base rows that appeared in ranges that are loaded already; `dwh restate TOPIC --late` loads them.",
+    "freshness": "How far the table is behind the clock, and whether it should be further.",
+}
+
+
+def module_key(module: Module) -> AssetKey:
+    """`[db, table]`, and the tag where a table is built from several streams."""
+    return AssetKey([*module.table.split("."), *([module.tag] if module.tag else [])])
+
+
+def table_keys(lineage: Lineage, table: str) -> list[AssetKey]:
+    """The assets that a table stands for: one for each module that builds it, or the source itself."""
+    builders = [module_key(module) for module in lineage.modules if module.table == table]
+    return builders or [AssetKey(table.split("."))]
+
+
+def identifier(text: str) -> str:
+    """Letters, digits and underscores, as Dagster wants its names."""
+    return re.sub(r"\W+", "_", text).strip("_") or "unnamed"
+
+
+def check_name(check: Check) -> str:
+    name = identifier(check.name)
+    return f"declared_{name}" if name in BUILT_IN_CHECKS else name
+
+
+def team(owner: str) -> str:
+    return owner if "@" in owner else f"team:{re.sub(r'[^A-Za-z0-9_-]+', '-', owner)}"

@@ -1,0 +1,104 @@
+"""A project with Dagster on top of it, in one process: real storage, real sensors' code, real runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dagster import (
+    AssetKey,
+    DagsterInstance,
+    Definitions,
+    ExecuteInProcessResult,
+    RunConfig,
+    RunRequest,
+    SensorResult,
+    SkipReason,
+    build_sensor_context,
+)
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+
+from dwh_assets.orchestration.graph import definitions
+from dwh_assets.orchestration.names import module_key
+from dwh_assets.orchestration.partitions import PartitionLists
+from dwh_assets.orchestration.project import Project as Loaded
+from dwh_assets.orchestration.sensors import evaluate
+from tests.engine.project import Project
+
+
+@dataclass
+class Dag:
+    project: Project
+    instance: DagsterInstance
+    lists: PartitionLists = field(default_factory=PartitionLists)
+
+    @property
+    def loaded(self) -> Loaded:
+        engine = self.project.engine
+        return Loaded(engine.lineage.active(), engine.settings, "a test", engine.lineage.columns())
+
+    @property
+    def definitions(self) -> Definitions:
+        return definitions(self.loaded)
+
+    def tick(self, area: str) -> SensorResult | SkipReason:
+        """One evaluation of an area's sensor."""
+        modules = [m for m in self.loaded.lineage.modules if m.area == area]
+        context = build_sensor_context(instance=self.instance)
+        return evaluate(context, self.project.engine, area, modules, self.lists)
+
+    def requests(self, area: str) -> list[RunRequest]:
+        found = self.tick(area)
+        return list(found.run_requests or []) if isinstance(found, SensorResult) else []
+
+    def carry_out(self, request: RunRequest) -> ExecuteInProcessResult:
+        assert request.asset_selection
+        return self._execute(request.asset_selection[0], dict(request.tags), request.partition_key)
+
+    def materialize(self, module: str, *keys: str, override: str = "") -> ExecuteInProcessResult:
+        """What a person does in the UI: one key, or all from the first to the last."""
+        key = module_key(self.loaded.lineage.module(module))
+        several = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
+        return self._execute(key, several if len(keys) > 1 else {}, keys[0] if len(keys) == 1 else None, override)
+
+    def _execute(self, key: AssetKey, tags: dict[str, Any], partition: str | None, override: str = "") -> ExecuteInProcessResult:
+        job = self.definitions.resolve_implicit_global_asset_job_def()
+        op = f"load_{'_'.join(key.path)}"
+        config = RunConfig(ops={op: {"config": {"override": override}}})
+        return job.execute_in_process(
+            run_config=config,
+            instance=self.instance,
+            asset_selection=[key],
+            partition_key=partition,
+            tags=tags,
+            raise_on_error=False,
+        )
+
+    def keys(self, module: str) -> list[str]:
+        return list(self.instance.get_dynamic_partitions(module))
+
+    def loaded_keys(self, module: str) -> set[str]:
+        key = module_key(self.loaded.lineage.module(module))
+        return self.instance.get_materialized_partitions(key)
+
+    def restatements(self, topic: str) -> list[tuple[int, int, str]]:
+        found = self.project.engine.database.fetch(
+            "select r.first_seq, r.last_seq, r.status from dwh.restatement r join dwh.topic t on t.id = r.topic_id "
+            "where t.name = %(topic)s order by r.id",
+            topic=topic,
+        )
+        return [(row["first_seq"], row["last_seq"], row["status"]) for row in found]
+
+
+def failure_of(result: ExecuteInProcessResult) -> str:
+    """What the person reads on the page of a failed run."""
+    (event,) = [event for event in result.all_events if event.is_step_failure]
+    found = event.step_failure_data.user_failure_data
+    assert found is not None
+    return found.description or ""
+
+
+def texts(reasons: SensorResult | SkipReason) -> Sequence[str]:
+    assert isinstance(reasons, SkipReason), reasons
+    return (reasons.skip_message or "").splitlines()
