@@ -9,7 +9,7 @@ from smtplib import SMTPResponseException
 from urllib.error import HTTPError, URLError
 
 from dwh_assets.control.alerts import AlertStore
-from dwh_assets.engine.alert_targets import SECONDS, Target
+from dwh_assets.engine.alert_targets import Target
 
 logger = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def in_safe_words(error: BaseException) -> str:
     if isinstance(error, URLError) and isinstance(error.reason, BaseException):
         return in_safe_words(error.reason)
     if isinstance(error, TimeoutError):
-        return f"no answer within {SECONDS:g} s"
+        return "it did not answer in time"
     if isinstance(error, OSError) and error.errno and error.strerror:
         return error.strerror
     return type(error).__name__
