@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
+import psycopg
+
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.statements import sql
 from dwh_assets.model.alert import MOMENTARY, Alert, Delivery, Kind
@@ -33,8 +35,9 @@ class AlertStore:
         """Raise what the ledger tells and no alert does yet; resolve what is over. While another process does, nothing."""
         with self.database.transaction() as connection:
             if one(connection.execute(sql("lock_alerts")))["mine"]:
-                for statement in ("raise_parked", "resolve_parked", "raise_warned", "resolve_behind", "raise_behind"):
+                for statement in ("raise_parked", "resolve_parked", "raise_warned", "resolve_behind"):
                     connection.execute(sql(statement))
+                _raise_behind(connection)
 
     def open_deliveries(self, targets: Sequence[str]) -> None:
         """Every target is to be told of every alert."""
@@ -57,6 +60,18 @@ class AlertStore:
         """Open and recent alerts, or all, with their deliveries."""
         listed = None if topics is None else list(topics)
         return self.database.fetch(sql("report_alerts"), topics=listed, everything=everything)
+
+
+def _raise_behind(connection: psycopg.Connection[Any]) -> None:
+    """Only those that fell behind just now are judged: to judge every topic each time would be dear."""
+    late = {row["topic"]: row for row in connection.execute(sql("newly_behind"))}
+    for verdict in connection.execute(sql("select_verdicts"), {"topics": list(late)}).fetchall() if late else ():
+        topic, row = verdict["topic"], late[verdict["topic"]]
+        text = (
+            f"topic {topic} is {row['lag']} behind, its promise is {row['promise']}: {verdict['reason']}\n"
+            f"`dwh why {topic}` names what it waits for."
+        )
+        connection.execute(sql("raise_behind"), {"topic": topic, "text": text})
 
 
 def _held(deliveries: Sequence[Delivery]) -> dict[str, list[Any]]:
