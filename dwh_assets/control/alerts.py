@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import psycopg
@@ -39,9 +39,10 @@ class AlertStore:
                     connection.execute(sql(statement))
                 _raise_behind(connection)
 
-    def open_deliveries(self, targets: Sequence[str]) -> None:
-        """Every target is to be told of every alert."""
-        self.database.execute(sql("open_deliveries"), targets=list(targets))
+    def open_deliveries(self, targets: Sequence[str]) -> datetime:
+        """Every target is to be told of every alert. Returns the clock of the control store."""
+        (row,) = self.database.fetch(sql("open_deliveries"), targets=list(targets))
+        return row["now"]
 
     def claim(self, target: str, repeat: timedelta | None = None, limit: int = MOST) -> list[Delivery]:
         """What this target is to be told now, the oldest first. No other process gets the same until the hold runs out."""

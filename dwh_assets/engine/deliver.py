@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from smtplib import SMTPResponseException
 from urllib.error import HTTPError, URLError
 
@@ -16,8 +15,7 @@ logger = logging.getLogger(__name__)
 
 def deliver(store: AlertStore, targets: Sequence[Target]) -> None:
     """One message to each target that is not quiet and has something to be told."""
-    store.open_deliveries([target.name for target in targets])
-    now = datetime.now(UTC)
+    now = store.open_deliveries([target.name for target in targets])
     for target in targets:
         if not target.is_quiet(now):
             _tell(store, target)
