@@ -104,6 +104,28 @@ ERRORS = [
     column("text", "text", folds=True),
 ]
 
+
+def _state_of_alert(row: Row) -> str:
+    if row["resolved_at"] is None:
+        return "[red]open[/]" if row["severity"] == "error" else "[yellow]open[/]"
+    return "" if row["resolved_at"] == row["raised_at"] else f"over {formats.short_instant(row['resolved_at'])}"
+
+
+def _untold(row: Row) -> str:
+    """The targets that it did not reach yet."""
+    return ", ".join(name for name, delivery in sorted(row["deliveries"].items()) if delivery["sent_at"] is None)
+
+
+ALERTS = [
+    column("raised", "raised_at", formats.short_instant),
+    column("kind", "kind"),
+    Column("state", _state_of_alert),
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    Column("not told", _untold, wide=True),
+    column("text", "text", formats.first_line, folds=True),
+]
+
 EVENTS = [
     column("at", "at", formats.instant),
     column("code", "code", formats.coloured),

@@ -1,4 +1,4 @@
-"""Commands that look: status, why, blocks, block, log, errors. They change nothing."""
+"""Commands that look: status, why, blocks, block, log, errors, alerts. They change nothing."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from dwh_assets.cli.detail import print_block
 from dwh_assets.cli.opening import control_store, settings_of, warehouse
 from dwh_assets.cli.options import Csv, Json, Limit, Topic
 from dwh_assets.cli.output import printer
+from dwh_assets.control.alerts import AlertStore
 from dwh_assets.control.reports import Reports
 
 Name = Annotated[str, typer.Argument(help="a topic, or a table: all its topics", show_default=False)]
@@ -114,6 +115,24 @@ def errors(context: typer.Context, topic: Topics = None, as_json: Json = False, 
         reports = Reports(database)
         rows = reports.errors(named(reports, topic))
     out.rows(rows, columns.ERRORS, empty="No errors in the last day.")
+
+
+def alerts(
+    context: typer.Context,
+    topic: Topics = None,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that are over for more than a day.")] = False,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """Alerts that are open or of the last day: failed checks, failed runs, parked blocks, topics behind their promise."""
+    out = printer(as_json, as_csv)
+    with control_store(settings_of(context)) as database:
+        rows = AlertStore(database).listed(named(Reports(database), topic), everything)
+    out.rows(
+        rows,
+        columns.ALERTS,
+        empty="No alerts at all." if everything else "No alert is open, and none was raised in the last day.",
+    )
 
 
 def named(reports: Reports, names: list[str] | None) -> list[str] | None:

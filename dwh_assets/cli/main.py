@@ -64,7 +64,15 @@ def settings(
 
 _GROUPS = {
     "Load": (running.up, running.run, running.down),
-    "Look": (looking.status, looking.why, looking.blocks, looking.block, looking.log, looking.errors),
+    "Look": (
+        looking.status,
+        looking.why,
+        looking.blocks,
+        looking.block,
+        looking.log,
+        looking.errors,
+        looking.alerts,
+    ),
     "Act by hand (each with --reason)": (
         acting.retry,
         acting.release,

@@ -17,8 +17,8 @@ from dwh_assets.model.topic import TopicName
 __all__ = ["lineage_schema", "load_lineage"]
 _LISTS = ("depends_on", "reads", "shards", "key")
 _SAME = (
-    "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "maxstep", "stretch", "ahead",
-    "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
+    "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "promise", "maxstep", "stretch",
+    "ahead", "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
 )  # fmt: skip
 
 

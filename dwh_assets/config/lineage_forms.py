@@ -135,6 +135,7 @@ class ModuleForm(Form):
     start: Start = Field("earliest", description="earliest, now or a timestamp with its zone; a date alone means midnight UTC")
     delay: Duration = Field(timedelta(), description="how long the newest rows wait")
     repeat: Duration = Field(timedelta(hours=1), description="least time between two runs")
+    promise: PositiveDuration | None = Field(None, description="a lag above this is an alert, until the topic has caught up")
     maxstep: Count = Field(1_000_000, description="rows of a block")
     stretch: Count = Field(16, description="how many times larger a block may be while the topic is behind")
     ahead: Count = Field(20, description="blocks planned ahead of the cursor")

@@ -29,6 +29,8 @@ def module_problems(entry: Entry[ModuleForm]) -> Iterator[Problem]:
         yield entry.problem(f"is not used by processor {processor}; only upsert has it", "deleted")
     if processor == "reload" and "#" in form.table:
         yield entry.problem("processor reload replaces the whole table; remove the tag", "table")
+    if form.promise is not None and form.promise <= form.delay:
+        yield entry.problem("must be longer than delay: the newest rows wait that long, so it would never be kept", "promise")
     yield from _shards(entry)
 
 

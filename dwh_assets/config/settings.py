@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_core import ErrorDetails
+from pydantic_settings import SettingsConfigDict
 
+from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(BaseSettings):
+class Settings(AlertSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)
@@ -50,6 +52,12 @@ def load_settings(**overrides: object) -> Settings:
     try:
         loaded = Settings(**overrides)  # type: ignore[arg-type]
     except ValidationError as error:
-        lines = [f"DWH_{str(e['loc'][0]).upper()}: {e['msg']}" for e in error.errors()]
+        lines = [_refusal(e) for e in error.errors()]
         raise ConfigError("settings refused:\n" + "\n".join(lines)) from None
     return loaded.model_copy(update={"home": loaded.home.absolute(), "project": loaded.project.absolute()})
+
+
+def _refusal(details: ErrorDetails) -> str:
+    """Never the value: it may be a secret."""
+    text = str(details.get("ctx", {}).get("error", details["msg"]))
+    return f"DWH_{str(details['loc'][0]).upper()}: {text}" if details["loc"] else text

@@ -171,6 +171,7 @@ def _columns(module: Module) -> dict[str, Any]:
         "base": module.base,
         "delay": module.delay,
         "repeat": module.repeat,
+        "promise": module.promise,
         "attempts": module.attempts,
         "backoff": module.backoff,
         "window_start": module.time.start if module.time else None,

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from dwh_assets.config.settings import Settings
+from dwh_assets.control.alerts import AlertStore
 from dwh_assets.control.claims import ClaimStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
@@ -49,6 +50,7 @@ class Engine:
         self.lineage = LineageStore(self.database)
         self.sources = SourceStore(self.database)
         self.partitions = PartitionStore(self.database)
+        self.alerts = AlertStore(self.database)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
@@ -41,6 +42,13 @@ class Loop:
 
     def run(self, until_dry: bool = False) -> int:
         """Returns how many blocks were committed."""
+        with AlertRounds(self.engine) as alerts:
+            committed = self._drive(until_dry, alerts)
+        if until_dry:
+            alert_round(self.engine)  # no later round would tell of the last blocks
+        return committed
+
+    def _drive(self, until_dry: bool, alerts: AlertRounds) -> int:
         committed = 0
         with ThreadPoolExecutor(self.engine.settings.slots, thread_name_prefix="slot") as pool:
             running: dict[str, Future[None]] = {}
@@ -51,6 +59,7 @@ class Loop:
                     logger.warning("tick: %s", error)
                     self.stop.wait(self.engine.settings.tick_seconds)
                     continue
+                alerts.begin_if_due()
                 self._start(pool, running, due)
                 if not running and until_dry and not due:
                     return committed

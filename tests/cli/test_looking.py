@@ -74,6 +74,18 @@ def test_a_parked_block_shows_its_staged_rows_and_the_ways_on(loaded: Project):
     assert "dwh release fact.orders --check NAME" in answer.out
 
 
+def test_alerts_tell_of_the_block_that_its_check_parked(loaded: Project):
+    [alert] = loaded.ok("alerts", "--json").json
+    assert (alert["kind"], alert["topic"], alert["resolved_at"]) == ("check_failed", "fact.orders", None)
+    assert alert["block_id"] == loaded.block_of("fact.orders", 3)["id"]
+    assert alert["deliveries"]["log"]["sent_at"]
+    assert loaded.ok("alerts", "--topic", "mart.totals").out.startswith("No alert is open")
+    lines = loaded.ok("alerts", "--all").out.splitlines()
+    assert max(map(len, lines)) <= 100
+    assert any("check_failed" in line and "open" in line for line in lines)
+    assert "check_failed: topic fact.orders, block" in (loaded.folder / ".dwh" / "logs" / "dwh.log").read_text()
+
+
 def test_the_log_counts_each_block_once_with_its_speed(loaded: Project):
     rows = loaded.ok("log", "--topic", "fact.orders", "--json").json
     assert [row["rows"] for row in rows] == [10, 10]

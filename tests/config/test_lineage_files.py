@@ -34,6 +34,8 @@ BAD_FIELDS = [
     ("delay: 30", 3, "delay", "must be a duration with its unit, for example 30s"),
     ("delay: soon", 3, "delay", "'soon' is not a duration; write for example 30s"),
     ("repeat: [1h]", 3, "repeat", "must be a duration with its unit"),
+    ("promise: 0s", 3, "promise", "must be longer than 0"),
+    ("delay: 1h\npromise: 15min", 4, "promise", "must be longer than delay"),
     ("maxstep: many", 3, "maxstep", "must be a whole number such as 1_000_000"),
     ("maxstep: 0", 3, "maxstep", "must be at least 1"),
     ("attempts: 1.5", 3, "attempts", "must be a whole number"),
@@ -121,6 +123,7 @@ def test_every_other_field_is_read(project: Any) -> None:
         after:
           - {sql: delete from log.seen where day < current_date, idempotent: true}
         start: 2024-01-31
+        promise: 15min
         time: 22:00-06:00
         timezone: Europe/Berlin
         shards: [no, 1, "02"]
@@ -140,6 +143,7 @@ def test_every_other_field_is_read(project: Any) -> None:
     assert (module.table, module.tag, module.processor, module.active) == ("fact.sales", "web", "upsert", False)
     assert module.start == "2024-01-31T00:00:00+00:00"
     assert module.time == Window.parse("22:00-06:00")
+    assert module.promise == timedelta(minutes=15)
     assert module.topics == ("fact.sales#web:no", "fact.sales#web:1", "fact.sales#web:02")
     assert module.after == (Action("delete from log.seen where day < current_date", idempotent=True),)
     assert [check.name for check in module.checks] == ["not_null(a)", "unique(a, b)", "expect(positive)"]

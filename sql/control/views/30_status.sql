@@ -22,7 +22,7 @@ select v.topic, v.module, v.target, v.shard, v.area, v.processor, v.verdict, v.d
        replace(regexp_replace(v.reason, 'topic \S+, block #\d+: ', ''), ':;', ';') as why,  -- the topic is named already
        v.problem, v.upto, v.slowest, v.newest, v.last_end, v.not_before, v.restatement,
        t.rows_per_second, t.lease_worker, t.lease_until, t.token,
-       m.base, m.delay, m.repeat, m.window_start, m.window_end, m.timezone
+       m.base, m.delay, m.repeat, m.promise, m.window_start, m.window_end, m.timezone
 from dwh.verdict v
 join dwh.topic t on t.id = v.topic_id
 join dwh.module m on m.name = v.module

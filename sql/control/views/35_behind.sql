@@ -1,0 +1,9 @@
+-- Active topics whose lag exceeds the promise of their module now; `lag` as in dwh.status, but without judging every topic.
+-- A topic that has loaded nothing yet lags since it was initialised.
+create view dwh.behind as
+select t.name as topic, m.promise, l.lag
+from dwh.module m
+join dwh.topic t on t.module = m.name
+left join dwh.block b on t.watermark <= '0001-01-02' and b.tile = t.id and b.seq = 0
+cross join lateral (select now() - coalesce(case when t.watermark > '0001-01-02' then t.watermark end, b.planned_at) as lag) l
+where m.promise is not null and m.active and t.active and l.lag > m.promise;
