@@ -45,8 +45,17 @@ class PartitionStore:
         """By module, a text that changes when its partitions may have."""
         return {row["module"]: row["state"] for row in self.database.fetch(sql("changed_modules"))}
 
-    def unreported(self, limit: int = 1000) -> list[Row]:
-        return self.database.fetch(sql("unreported_executions"), limit=limit)
+    def unreported(self, age: float, limit: int = 1000) -> list[Row]:
+        """Attempts that nobody reported within `age` seconds of their end."""
+        return self.database.fetch(sql("unreported_executions"), age=age, limit=limit)
+
+    def newest_blocks(self, topic: str) -> list[Row]:
+        """The blocks of the attempt that loaded this topic last; empty before the first."""
+        row = self.database.fetch_one(sql("newest_execution"), topic=topic)
+        return self.database.fetch(sql("blocks_of_execution"), execution_id=row["execution_id"]) if row else []
+
+    def ever_committed(self, topic: str, seqs: Sequence[int]) -> set[int]:
+        return {row["seq"] for row in self.database.fetch(sql("numbers_committed"), topic=topic, seqs=list(seqs))}
 
     @contextmanager
     def reporting(self, topic_id: int, execution_id: int) -> Iterator[Report | None]:

@@ -114,8 +114,8 @@ def topic_checks(module: Module, status: Row) -> list[AssetCheckEvaluation]:
 
 
 def allowed_lag(module: Module) -> timedelta:
-    """How far a table may be behind while it has rows to load."""
-    return module.delay + 3 * max(module.repeat, timedelta(minutes=1))
+    """How far a table may be behind while it has rows to load: its promise, else what its delay and repeat make likely."""
+    return module.promise or module.delay + 3 * max(module.repeat, timedelta(minutes=1))
 
 
 def is_behind(module: Module, status: Row) -> bool:

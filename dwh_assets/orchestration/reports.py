@@ -28,6 +28,7 @@ from dwh_assets.orchestration.events import block_checks, declared_checks, mater
 from dwh_assets.orchestration.names import EXECUTION_TAG, module_key
 
 Event = AssetMaterialization | AssetCheckEvaluation
+Row = dict[str, Any]
 
 
 @dataclass
@@ -63,14 +64,21 @@ class Reporter:
         sent = _already_sent(self.instance, module, report) if found else set()
         return [materialization(module, report.execution, block) for block in report.blocks if block["key"] not in sent]
 
+    def check_newest(self, module: Module) -> None:
+        """What the checks say of what is loaded now, where a person asks for them alone."""
+        for topic in module.topics:
+            blocks = self.engine.partitions.newest_blocks(topic)
+            self._send_checks(self._checks_of(module, topic, blocks[-1]) if blocks else [])
+
     def _checks(self, module: Module, report: Report) -> list[AssetCheckEvaluation]:
-        topic = report.execution["topic"]
-        status = Reports(self.engine.database).status([topic])[0]
         if not report.blocks:  # a check stopped it: there is no block to count, only what the checks found
             return declared_checks(module, report.execution["checks"], f"#{report.execution['block_id']}")
-        newest = report.blocks[-1]
-        declared = declared_checks(module, newest["checks"], newest["key"])
-        return [*block_checks(module, newest), *declared, *topic_checks(module, status)]
+        return self._checks_of(module, report.execution["topic"], report.blocks[-1])
+
+    def _checks_of(self, module: Module, topic: str, block: Row) -> list[AssetCheckEvaluation]:
+        status = Reports(self.engine.database).status([topic])[0]
+        declared = declared_checks(module, block["checks"], block["key"])
+        return [*block_checks(module, block), *declared, *topic_checks(module, status)]
 
     def results(self) -> Iterator[AssetCheckResult]:
         """What the planned checks of the run found."""

@@ -20,6 +20,10 @@ def run_blocks(context: AssetExecutionContext, engine: Engine, module: str, over
     lineage = engine.lineage.active()
     planned = frozenset(key.name for key in context.selected_asset_check_keys)
     reporter = Reporter(context.instance, engine, lineage, context.run, planned)
+    if not context.selected_asset_keys:
+        reporter.check_newest(lineage.module(module))
+        yield from reporter.results()
+        return
     problem: Failure | None = None
     try:
         for outcome in _outcomes(context, engine, lineage, module, override):

@@ -1,0 +1,133 @@
+"""One sensor beside those of the areas: it watches what changes while nothing is loaded, and tells people about it."""
+
+import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from dagster import (
+    AssetCheckEvaluation,
+    AssetKey,
+    AssetObservation,
+    DagsterEventType,
+    DagsterInstance,
+    DagsterRunStatus,
+    DefaultSensorStatus,
+    RunRecord,
+    RunsFilter,
+    SensorDefinition,
+    SensorEvaluationContext,
+    SensorResult,
+    SkipReason,
+    sensor,
+)
+
+from dwh_assets.control.reports import Reports
+from dwh_assets.engine.alerts import alert_round
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.late import find_late_rows
+from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.model.module import Lineage
+from dwh_assets.orchestration.events import topic_checks
+from dwh_assets.orchestration.names import TOPIC_TAG
+from dwh_assets.orchestration.reconcile import report_forgotten, report_unfounded
+from dwh_assets.orchestration.reports import send
+from dwh_assets.orchestration.resources import Offsets
+
+SECONDS = 10
+SLOW_SECONDS = 60.0  # what costs more, or changes less, than the rest
+LOOK_BACK = timedelta(minutes=10)  # failed runs are read again for so long: their times are not in the order of their rows
+
+
+class Watcher:
+    """What was told before, so that Dagster hears of changes only."""
+
+    def __init__(self) -> None:
+        self._slow = 0.0
+        self._observed: dict[str, Any] = {}
+        self._checked: dict[tuple[str, str], tuple[bool, Any]] = {}
+        self._failed: set[str] = set()
+
+    def watch(self, instance: DagsterInstance, engine: Engine) -> SensorResult | SkipReason:
+        lineage = engine.lineage.active()
+        told = []
+        if time.monotonic() - self._slow > SLOW_SECONDS:
+            self._slow = time.monotonic()
+            sweep_branches(engine, lineage)
+            find_late_rows(engine, lineage)
+            told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
+        if found := report_forgotten(instance, engine, lineage):
+            told.append(f"{found} blocks were committed without an event; it was sent")
+        send(instance, list(self._changed_checks(engine, lineage)), None)
+        self._raise_failed_runs(instance, engine)
+        alert_round(engine)
+        observations = list(self._observations(engine))
+        if observations:
+            return SensorResult(asset_events=observations, skip_reason="\n".join(told) or None)
+        return SkipReason("\n".join(told) or "everything that was committed is shown, and nothing is shown that was not")
+
+    def _observations(self, engine: Engine) -> Iterator[AssetObservation]:
+        """Sources whose newest row has moved on since they were last told of."""
+        for row in engine.sources.observations():
+            seen = (row["newest_pos"], row["problem"])
+            if self._observed.get(row["name"]) != seen:
+                self._observed[row["name"]] = seen
+                yield AssetObservation(AssetKey(row["name"].split(".")), metadata=_observed(row))
+
+    def _changed_checks(self, engine: Engine, lineage: Lineage) -> Iterator[AssetCheckEvaluation]:
+        """Late rows and freshness of every table, where the answer is another than before."""
+        status = {row["topic"]: row for row in Reports(engine.database).status()}
+        for module in lineage.modules:
+            for topic in module.topics if module.active else ():
+                for found in topic_checks(module, status[topic]) if topic in status else ():
+                    answer = (found.passed, found.metadata.get("late_rows"))
+                    if self._checked.setdefault((topic, found.check_name), answer) != answer:
+                        self._checked[topic, found.check_name] = answer
+                        yield found
+
+    def _raise_failed_runs(self, instance: DagsterInstance, engine: Engine) -> None:
+        recent = RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=datetime.now(UTC) - LOOK_BACK)
+        for record in instance.get_run_records(recent, limit=200):
+            run = record.dagster_run
+            if run.run_id not in self._failed:
+                topic = run.tags.get(TOPIC_TAG)
+                engine.alerts.raise_alert("run_failed", f"run:{run.run_id}", topic, None, "error", _problem(instance, record))
+                self._failed.add(run.run_id)
+
+
+def _observed(row: dict[str, Any]) -> dict[str, Any]:
+    lag = None if row["newest_pos"] is None else (row["seen_at"] - row["newest_pos"]).total_seconds()
+    told = {
+        "watermark": None if row["watermark"] is None else str(row["watermark"]),
+        "newest": None if row["newest_pos"] is None else str(row["newest_pos"]),
+        "lag_seconds": lag,
+        "problem": row["problem"],
+    }
+    return {name: value for name, value in told.items() if value is not None}
+
+
+def _problem(instance: DagsterInstance, record: RunRecord) -> str:
+    """The text that the person would read on the page of the run."""
+    run = record.dagster_run
+    selected: Sequence[AssetKey] = sorted(run.asset_selection or ())
+    what = ", ".join(key.to_user_string() for key in selected) or run.job_name
+    for entry in instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE):
+        data = entry.dagster_event.step_failure_data if entry.dagster_event else None
+        if data and data.user_failure_data and data.user_failure_data.description:
+            return f"run {run.run_id[:8]} of {what} failed: {data.user_failure_data.description}"
+    return f"run {run.run_id[:8]} of {what} failed; its page in Dagster says why"
+
+
+def watch_sensor() -> SensorDefinition:
+    watcher = Watcher()
+
+    @sensor(
+        name="watch",
+        description="Shows what was committed without an event, observes sources, counts late rows, sends alerts.",
+        minimum_interval_seconds=SECONDS,
+        default_status=DefaultSensorStatus.RUNNING,
+    )
+    def watch(context: SensorEvaluationContext, offsets: Offsets) -> SensorResult | SkipReason:
+        return watcher.watch(context.instance, offsets.engine)
+
+    return watch
