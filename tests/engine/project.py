@@ -20,7 +20,7 @@ from dwh_assets.engine.apply import apply
 from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
-from dwh_assets.engine.restate import Span, restate, span_of
+from dwh_assets.engine.restate import Span, reset_backward, restate, span_of
 from dwh_assets.engine.verify import Finding, verify
 from dwh_assets.model.module import Lineage
 from dwh_assets.model.position import Position
@@ -116,6 +116,10 @@ class Project:
 
     def restate_span(self, span: Span) -> Outcome:
         return restate(self.engine, self.engine.lineage.active(), self.acts(), span, "a test")
+
+    def reset(self, topic: str, pos: datetime, id_: int) -> Outcome:
+        """Take back every block beyond a bound."""
+        return reset_backward(self.engine, self.engine.lineage.active(), self.acts(), topic, Position(pos, int(id_)), "a test")
 
     def rows(self, table: str, columns: str = "id, k, v") -> list[tuple[Any, ...]]:
         """What readers see, in order."""

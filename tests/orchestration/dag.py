@@ -7,10 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from dagster import (
+    AssetCheckEvaluation,
     AssetKey,
+    DagsterEventType,
     DagsterInstance,
     Definitions,
+    EventRecordsFilter,
     ExecuteInProcessResult,
+    JobDefinition,
     RunConfig,
     RunRequest,
     SensorResult,
@@ -62,11 +66,14 @@ class Dag:
         several = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
         return self._execute(key, several if len(keys) > 1 else {}, keys[0] if len(keys) == 1 else None, override)
 
+    @property
+    def job(self) -> JobDefinition:
+        return self.definitions.resolve_implicit_global_asset_job_def()
+
     def _execute(self, key: AssetKey, tags: dict[str, Any], partition: str | None, override: str = "") -> ExecuteInProcessResult:
-        job = self.definitions.resolve_implicit_global_asset_job_def()
         op = f"load_{'_'.join(key.path)}"
         config = RunConfig(ops={op: {"config": {"override": override}}})
-        return job.execute_in_process(
+        return self.job.execute_in_process(
             run_config=config,
             instance=self.instance,
             asset_selection=[key],
@@ -97,6 +104,23 @@ def failure_of(result: ExecuteInProcessResult) -> str:
     found = event.step_failure_data.user_failure_data
     assert found is not None
     return found.description or ""
+
+
+def log_of(dag: Dag, result: ExecuteInProcessResult) -> str:
+    return "\n".join(entry.user_message for entry in dag.instance.all_logs(result.run_id))
+
+
+def evaluations(dag: Dag, key: AssetKey) -> dict[str, AssetCheckEvaluation]:
+    """The newest result of each check of an asset."""
+    found: dict[str, AssetCheckEvaluation] = {}
+    records = dag.instance.event_log_storage.get_event_records(EventRecordsFilter(DagsterEventType.ASSET_CHECK_EVALUATION))
+    for entry in sorted(records, key=lambda record: record.storage_id):
+        event = entry.event_log_entry.dagster_event
+        assert event is not None
+        evaluation = event.asset_check_evaluation_data
+        if evaluation.asset_key == key:
+            found[evaluation.check_name] = evaluation
+    return found
 
 
 def texts(reasons: SensorResult | SkipReason) -> Sequence[str]:

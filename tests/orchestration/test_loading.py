@@ -2,40 +2,157 @@
 
 from __future__ import annotations
 
-from tests.engine.project import rows
-from tests.orchestration.dag import Dag, failure_of, texts
+import pytest
+from dagster import AssetKey, SensorResult
+
+from tests.engine.project import ALL, rows
+from tests.orchestration.dag import Dag, evaluations, failure_of, log_of, texts
+
+
+def loaded(dag: Dag, name: str, count: int = 10, **fields: str) -> list[str]:
+    """A table of blocks of five rows, all loaded by the plain loop; its keys."""
+    planned(dag, name, count, **fields)
+    dag.project.load(*dag.loaded.lineage.module(name).topics)
+    dag.tick(name.split(".")[0])
+    return dag.keys(name)
+
+
+def planned(dag: Dag, name: str, count: int = 10, **fields: str) -> None:
+    source = f"src.{name.split('.')[0]}"
+    dag.project.source(source)
+    dag.project.append(source, rows(0, count))
+    dag.project.module(name, source, **({"maxstep": "5", "stretch": "1"} | fields))
+    dag.project.apply()
 
 
 def test_a_tick_plans_blocks_as_missing_partitions_and_asks_for_one_run_that_loads_them(dag: Dag) -> None:
-    dag.project.source("src.first")
-    dag.project.append("src.first", rows(0, 10))
-    dag.project.module("one.rows", "src.first", maxstep="5", stretch="1")
-    dag.project.apply()
+    planned(dag, "one.rows", 20)
     (request,) = dag.requests("one")
     assert dag.keys("one.rows") == ["20260301-000001"]  # the first alone: its speed sizes the next
     assert dag.loaded_keys("one.rows") == set()
     assert dag.carry_out(request).success
     (request,) = dag.requests("one")
+    assert dag.keys("one.rows") == [f"20260301-00000{n}" for n in (1, 2, 3, 4)]
     assert dag.carry_out(request).success
-    assert dag.keys("one.rows") == ["20260301-000001", "20260301-000002"]
     assert dag.loaded_keys("one.rows") == set(dag.keys("one.rows"))
-    assert texts(dag.tick("one"))[0].startswith("one.rows: WAIT_DEP, waits for src.first, complete up to 2026-03-01 00:00:09")
+    assert texts(dag.tick("one"))[0].startswith("one.rows: WAIT_DEP, waits for src.one, complete up to 2026-03-01 00:00:19")
     assert dag.project.verify() == []
 
 
-def test_a_committed_block_is_restated_and_an_unknown_key_refused(dag: Dag) -> None:
-    dag.project.source("src.again")
-    dag.project.append("src.again", rows(0, 10))
-    dag.project.module("again.rows", "src.again", maxstep="5", stretch="1")
-    dag.project.apply()
-    dag.project.load("again.rows")
-    dag.tick("again")
-    first, second = dag.keys("again.rows")
+def test_committed_blocks_are_restated_in_one_job_and_unknown_keys_refused(dag: Dag) -> None:
+    first, second = loaded(dag, "again.rows")
     assert dag.materialize("again.rows", first, second).success
     assert dag.restatements("again.rows") == [(1, 2, "committed")]
     dag.instance.add_dynamic_partitions("again.rows", ["20260301-000099", "nonsense"])
-    assert "20260301-000099 is not a block of again.rows, or not any more" in failure_of(
-        dag.materialize("again.rows", "20260301-000099")
-    )
+    assert "20260301-000099 is not a block of again.rows" in failure_of(dag.materialize("again.rows", "20260301-000099"))
     assert "'nonsense' is not the key of a block" in failure_of(dag.materialize("again.rows", "nonsense"))
+    assert dag.project.verify() == []
+
+
+def test_a_block_out_of_order_is_refused_with_the_one_that_comes_first(dag: Dag) -> None:
+    planned(dag, "order.rows", 20)
+    (request,) = dag.requests("order")
+    assert dag.carry_out(request).success
+    dag.tick("order")
+    _, second, third, _ = dag.keys("order.rows")
+    refusal = failure_of(dag.materialize("order.rows", third))
+    assert f"blocks are loaded in order, and {second} comes before" in refusal
+    assert dag.materialize("order.rows", second, third).success
+    assert dag.loaded_keys("order.rows") == set(dag.keys("order.rows")[:3])
+    assert dag.restatements("order.rows") == []
+
+
+def test_a_topic_that_is_not_due_is_refused_by_its_verdict_unless_a_person_says_why(dag: Dag) -> None:
+    planned(dag, "window.rows", 5)
+    dag.requests("window")
+    dag.project.module("window.rows", "src.window", ALL, maxstep="5", stretch="1", delay="20000d")
+    dag.project.apply()
+    (key,) = dag.keys("window.rows")
+    refusal = failure_of(dag.materialize("window.rows", key))
+    assert refusal.startswith("topic window.rows is not due: WAIT_D")
+    result = dag.materialize("window.rows", key, override="the books close today")
+    assert "are passed over: the books close today" in log_of(dag, result)
+
+
+def test_a_block_that_another_worker_holds_is_refused_and_names_it(dag: Dag) -> None:
+    planned(dag, "held.rows", 5)
+    dag.tick("held")
+    claim = dag.project.engine.claims.claim("held.rows")
+    (key,) = dag.keys("held.rows")
+    refusal = failure_of(dag.materialize("held.rows", key))
+    assert f"worker {dag.project.engine.worker} holds it" in refusal
+    dag.project.engine.claims.fail(claim, "a test", counts=False)
+    assert dag.materialize("held.rows", key, override="the holder is gone").success
+
+
+def test_shards_have_keys_of_their_own_and_a_run_each(dag: Dag) -> None:
+    planned(dag, "parts.rows", 6, shards="[k0, k1]", shard_by="k")
+    requests = dag.requests("parts")
+    assert sorted(request.tags["dwh/topic"] for request in requests) == ["parts.rows:k0", "parts.rows:k1"]
+    assert sorted(dag.keys("parts.rows")) == ["20260301-000001:k0", "20260301-000001:k1"]
+    assert all(dag.carry_out(request).success for request in requests)
+    assert dag.loaded_keys("parts.rows") == set(dag.keys("parts.rows"))
+
+
+def test_a_block_that_was_taken_back_comes_again_under_a_key_of_its_own(dag: Dag) -> None:
+    first, second = loaded(dag, "back.rows")
+    position = dag.project.blocks("back.rows")[0]
+    dag.project.reset("back.rows", position["next_pos"], position["next_id"])
+    dag.tick("back")
+    assert dag.keys("back.rows") == [first, f"{second}r2"]
+    assert f"{second}r2" not in dag.loaded_keys("back.rows")
+    (request,) = dag.requests("back")
+    assert dag.carry_out(request).success
+    assert f"{second}r2" in dag.loaded_keys("back.rows")
+
+
+def test_a_check_that_parks_a_block_fails_the_run_and_is_shown_with_its_number(dag: Dag) -> None:
+    planned(dag, "bad.rows", 5, checks="[{expect: {predicate: v < 3, name: small}}]")
+    (request,) = dag.requests("bad")
+    result = dag.carry_out(request)
+    assert "check expect(small) failed: 3 of 5 rows meet" in failure_of(result)
+    found = evaluations(dag, AssetKey(["bad", "rows"]))
+    assert (found["expect_small"].passed, found["expect_small"].metadata["value"].value) == (False, 0.6)
+    assert dag.loaded_keys("bad.rows") == set()
+    (reason,) = texts(dag.tick("bad"))
+    assert reason.startswith("bad.rows: BACKOFF, block #")
+    assert "is parked" in reason
+
+
+def test_every_block_carries_the_numbers_that_the_page_plots(dag: Dag) -> None:
+    (key,) = loaded(dag, "plot.rows", 5, measures="{total: sum(v)}")
+    assert dag.materialize("plot.rows", key).success
+    event = dag.instance.get_latest_materialization_event(AssetKey(["plot", "rows"]))
+    assert event is not None
+    assert event.asset_materialization is not None
+    shown = {name: value.value for name, value in event.asset_materialization.metadata.items()}
+    assert (shown["rows"], shown["base_rows"], shown["measure/total"], shown["nulls"]) == (5, 5, 10, 0)
+    assert {"seconds", "rows_per_second", "lag_seconds", "bytes", "execution", "block"} <= shown.keys()
+    found = evaluations(dag, AssetKey(["plot", "rows"]))
+    assert found["block_rows"].metadata["rows"].value == 5
+    assert found["nulls"].passed
+    assert found["late_rows"].passed
+
+
+def test_a_run_that_died_before_its_attempt_is_asked_for_again(dag: Dag) -> None:
+    planned(dag, "lost.rows", 5)
+    (request,) = dag.requests("lost")
+    run = dag.instance.create_run_for_job(
+        dag.job, tags=dict(request.tags), asset_selection=frozenset(request.asset_selection or ())
+    )
+    assert texts(dag.tick("lost")) == [f"lost.rows: run {run.run_id[:8]} loads it"]
+    dag.instance.report_run_failed(run)
+    again = dag.tick("lost")
+    assert isinstance(again, SensorResult)
+    assert again.run_requests
+    assert again.run_requests[0].run_key != request.run_key
+
+
+@pytest.mark.exhaustive
+def test_a_thousand_blocks_are_restated_by_one_run(dag: Dag) -> None:
+    keys = loaded(dag, "many.rows", 1000, maxstep="1", ahead="1000")
+    assert len(keys) == 1000
+    assert dag.materialize("many.rows", keys[0], keys[-1]).success
+    assert dag.restatements("many.rows") == [(1, 1000, "committed")]
+    assert dag.loaded_keys("many.rows") == set(keys)
     assert dag.project.verify() == []
