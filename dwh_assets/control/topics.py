@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from dwh_assets.control.claims import block_of
+from dwh_assets.control.blocks import block_of
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql

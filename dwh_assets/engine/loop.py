@@ -19,6 +19,7 @@ from dwh_assets.engine.plan import plan
 from dwh_assets.engine.sweep import sweep_branches
 from dwh_assets.model.errors import DwhError, Transient
 from dwh_assets.model.module import Lineage
+from dwh_assets.model.verdict import DUE
 
 logger = logging.getLogger(__name__)
 Row = dict[str, Any]
@@ -68,7 +69,7 @@ class Loop:
         if plan(self.engine, lineage, self._mine(verdicts)):
             verdicts = self.engine.topics.verdicts()
         self._sweep(lineage)
-        return lineage, [row for row in self._mine(verdicts) if row["due"] and _has_work(row)]
+        return lineage, [row for row in self._mine(verdicts) if row["verdict"] in DUE and _has_work(row)]
 
     def _mine(self, verdicts: Iterable[Row]) -> list[Row]:
         return [row for row in verdicts if self.topics is None or row["topic"] in self.topics]

@@ -257,23 +257,22 @@ def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 HOT: dict[str, dict[str, Any]] = {
-    "verdict_of_topic": {"topic_id": 77},
     "planning_state": {"topic_id": 77},
     "first_unfinished_block": {"topic_id": 77},
     "lock_topic": {"topic": "big.t7:3"},
+    "lock_topics": {"topics": ["big.t7:3", "big.t8:3"]},
     "lock_topic_for_plan": {"topic_id": 77, "token": 0, "next_pos": ANCHOR, "next_id": 0},
-    "open_restatement": {"topic_id": 77},
-    "take_lease": {"topic_id": 77, "worker": "w", "lease": 60.0},
+    "judge_topics": {"ids": [77, 78]},
     "fail_lost_execution": {"topic_id": 77},
-    "insert_execution": {
-        "topic_id": 77,
-        "block_id": 1,
-        "restatement_id": None,
-        "token": 1,
+    "take_topics": {
+        "topic_ids": [77, 78],
+        "block_ids": [1, None],
+        "restatement_ids": [None, 1],
+        "module_versions": [1, 1],
+        "code_versions": ["", ""],
+        "inputs": ['["big.t6"]', '["big.t6"]'],
         "worker": "w",
-        "module_version": 1,
-        "code_version": "",
-        "inputs": ["big.t6"],
+        "lease": 60.0,
     },
 }
 
