@@ -1,4 +1,4 @@
--- The verdicts of the named topics, with what a tick needs to plan and start them. Returns nothing where no topic fits.
+-- The verdicts of the named topics, in no order, with what a tick needs to plan and start them. Returns nothing where no topic fits.
 select v.*
 from dwh.topic t
 cross join lateral (
@@ -6,4 +6,3 @@ cross join lateral (
     from dwh.verdict where topic_id = t.id offset 0
 ) v
 where t.name = any (%(topics)s)
-order by t.id
