@@ -31,6 +31,10 @@ select t.id, k, case when k > 0 then at - interval '1 min' end, case when k > 0 
        case k when 0 then 'start' else 'load' end, case when k = %(past)s + 1 then 'planned' else 'committed' end, at, false, 10
 from dwh.topic t, generate_series(0, %(past)s + 1) k,
      lateral (select t.last_pos + (k - %(past)s) * interval '1 min' as at) place"""
+_EXECUTIONS = """insert into dwh.execution (topic_id, block_id, attempt, token, worker, module_version, execution_code,
+                                            processing_code, next_run_code, ended_at)
+select topic_id, id, 1, 0, 'bench', 1, 'Succeeded', 'Proceed', 'Proceed', now()
+from dwh.block where kind = 'load' and status = 'committed'"""
 _HISTORY = """
 insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all, base_rows)
 select t.id, tail.seq + k, tail.next_pos + (k - 1) * step, 0, tail.next_pos + k * step, 0, 'load', 'committed',
@@ -48,7 +52,7 @@ def fill(database: Database, modules: int, shards: int, past: int = 10) -> list[
     module = Module("fact.t", "fact.t", ("stage.base",), transforms=("bench/events.sql",))
     source = json.dumps(source_to_spec(SourceTable("stage.base", "iceberg")))
     values = {"modules": modules, "shards": shards, "past": past, "spec": json.dumps(to_spec(module)), "source": source}
-    _run(database, (_SOURCE, _MODULES, _DEPENDENCIES, _TOPICS, _BLOCKS), values)
+    _run(database, (_SOURCE, _MODULES, _DEPENDENCIES, _TOPICS, _BLOCKS, _EXECUTIONS), values)
     return [row["name"] for row in database.fetch("select name from dwh.topic order by name")]
 
 

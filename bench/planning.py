@@ -49,7 +49,7 @@ def _once(engine: Engine, lineage: Any, module: Module) -> dict[str, float]:
     stored: list[int] = []
     plan = seconds_of(lambda: stored.append(plan_topic(engine, lineage, module, rows[0])))
     if stored != [1]:
-        raise AssertionError(f"planned {stored} blocks, not one: {rows[0]['verdict']}, {rows[0]['reason']}")
+        raise AssertionError(f"planned {stored} blocks, not one: {rows[0]['verdict']}")
     engine.database.execute("delete from dwh.block where status = 'planned'")
     engine.database.execute("update dwh.topic set examined = null")
     return {"verdict": verdict, "plan": plan, "all": verdict + plan}

@@ -16,7 +16,7 @@ class Scale:
     block_rows: int = 10_000  # rows of such a block
     modules: int = 500
     shards: int = 20  # of each module: a topic each
-    claims: int = 2_000
+    claim_set: int = 200  # topics that are claimed at once
     ledger: int = 1_000_000  # blocks of the topic whose next one is planned
     repeats: int = 30  # of every short measurement; the median counts
 

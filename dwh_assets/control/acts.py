@@ -9,7 +9,8 @@ from typing import Any
 
 import psycopg
 
-from dwh_assets.control.claims import block_of, lock_topic, restated_blocks
+from dwh_assets.control.blocks import block_of, restated_blocks
+from dwh_assets.control.claims import lock_topic
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
@@ -111,8 +112,7 @@ class ActStore:
         with self._act(topic, kind.upper(), reason, f"blocks {first} to {last}: ") as act:
             if act.topic["lease_worker"] is not None:
                 self._abort_running(act, f"{kind} asked for by hand")
-            asked = {"topic_id": act.topic["id"], "kind": kind, "first_seq": first, "last_seq": last}
-            found = restated_blocks(act.connection, asked)
+            found = restated_blocks(act.connection, act.topic["id"], first, last, kind)
             if not found:
                 raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
             row = act.connection.execute(

@@ -66,7 +66,7 @@ class AlertStore:
 def _raise_behind(connection: psycopg.Connection[Any]) -> None:
     """Only those that fell behind just now are judged: to judge every topic each time would be dear."""
     late = {row["topic"]: row for row in connection.execute(sql("newly_behind"))}
-    for verdict in connection.execute(sql("select_verdicts"), {"topics": list(late)}).fetchall() if late else ():
+    for verdict in connection.execute(sql("select_verdicts_of"), {"topics": list(late)}).fetchall() if late else ():
         topic, row = verdict["topic"], late[verdict["topic"]]
         text = (
             f"topic {topic} is {row['lag']} behind, its promise is {row['promise']}: {verdict['reason']}\n"

@@ -6,7 +6,7 @@ import logging
 from collections import defaultdict
 from typing import Any
 
-from dwh_assets.control.claims import block_of
+from dwh_assets.control.blocks import block_of
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine

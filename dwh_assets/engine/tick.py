@@ -11,6 +11,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.observe import observe
 from dwh_assets.engine.plan import plan
 from dwh_assets.model.module import Lineage
+from dwh_assets.model.verdict import DUE
 
 Row = dict[str, Any]
 Choice = Callable[[Row], bool]
@@ -25,11 +26,11 @@ class Tick:
 
     @property
     def due(self) -> list[Row]:
-        return [row for row in self.verdicts if row["due"] and _has_work(row)]
+        return [row for row in self.verdicts if _is_due(row)]
 
     @property
     def waiting(self) -> list[Row]:
-        return [row for row in self.verdicts if not (row["due"] and _has_work(row))]
+        return [row for row in self.verdicts if not _is_due(row)]
 
 
 def tick(engine: Engine, chosen: Choice = lambda row: True, area: str | None = None, age: timedelta = timedelta()) -> Tick:
@@ -47,5 +48,6 @@ def _verdicts(engine: Engine, chosen: Choice) -> list[Row]:
     return [row for row in engine.topics.verdicts() if chosen(row)]
 
 
-def _has_work(row: Row) -> bool:
-    return bool(row["open_block"] or row["planned"] or row["restatement"])
+def _is_due(row: Row) -> bool:
+    """Due, and with something to do: what was found in the base is planned before."""
+    return row["verdict"] in DUE and bool(row["open_block"] or row["planned"] or row["restatement"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from dwh_assets.control.claims import block_of
+from dwh_assets.control.blocks import block_of
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import base_is_append_only

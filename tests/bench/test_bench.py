@@ -18,7 +18,7 @@ from dwh_assets.warehouse.server import SparkServer
 
 TINY = Scale(
     rows=600, streamed=600, batch=300, maxstep=100, customers=10, blocks=3, block_rows=50,
-    modules=4, shards=2, claims=2, ledger=300, repeats=2,
+    modules=20, shards=10, claim_set=5, ledger=300, repeats=2,
 )  # fmt: skip
 
 

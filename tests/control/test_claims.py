@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dwh_assets.control.database import Database
-from dwh_assets.model.errors import LeaseLost, NotDue, Refused, UnknownTopic
+from dwh_assets.model.block import Claim
+from dwh_assets.model.errors import DwhError, LeaseLost, NotDue, Refused, UnknownTopic
 from tests.control.small import TOPIC, Store, at, changed, ready
 
 
@@ -157,3 +159,105 @@ def test_claims_note_the_generations_of_their_inputs(database: Database) -> None
     database.execute("update dwh.target set generation = 7 where name = 'fact.sales'")
     store.plan(1, name="mart.sums")
     assert store.claims().claim("mart.sums", force=True).generations == {TOPIC: 7}
+
+
+EAST, WEST, NORTH = (f"{TOPIC}:{shard}" for shard in ("east", "west", "north"))
+
+
+def sharded(database: Database) -> Store:
+    """Three topics with a planned block each."""
+    store = Store(database)
+    store.apply(changed(shards=("east", "north", "west"), shard_by="region"))
+    store.observe()
+    for topic in (EAST, WEST, NORTH):
+        assert store.plan(1, 2, name=topic)
+    return store
+
+
+def test_many_topics_are_claimed_at_once_as_each_would_be_alone(database: Database) -> None:
+    store = sharded(database)
+    found = store.claims().claim_many([EAST, WEST], {WEST: "code1"})
+    assert {topic: (claim.token, claim.attempt, claim.block.seq) for topic, claim in claimed(found).items()} == {
+        EAST: (1, 1, 1),
+        WEST: (1, 1, 1),
+    }
+    assert {(e["token"], e["execution_code"], e["code_version"]) for e in store.executions()} == {
+        (1, "Executing", ""),
+        (1, "Executing", "code1"),
+    }
+    assert [store.blocks(topic)[1] for topic in (EAST, WEST, NORTH)] == [(1, "open"), (1, "open"), (1, "planned")]
+    for claim in claimed(found).values():
+        store.commit(claim)
+    assert store.topic(EAST)["last_pos"] == store.topic(WEST)["last_pos"] == at(1)
+
+
+def claimed(found: dict[str, Claim | DwhError]) -> dict[str, Claim]:
+    return {topic: outcome for topic, outcome in found.items() if isinstance(outcome, Claim)}
+
+
+def test_of_many_topics_each_that_cannot_be_claimed_says_why(database: Database) -> None:
+    store = sharded(database)
+    held = store.claims("w1").claim(EAST)
+    database.execute("update dwh.topic set not_before = now() + interval '1h', problem = 'no disk' where name = %(t)s", t=WEST)
+    found = store.claims("w2").claim_many([NORTH, EAST, WEST, "fact.salse"])
+    assert list(claimed(found)) == [NORTH]
+    assert isinstance(found[EAST], Refused)
+    assert "worker w1 holds it" in str(found[EAST])
+    assert isinstance(found[WEST], NotDue)
+    assert "BACKOFF, tries again at" in str(found[WEST])
+    assert isinstance(found["fact.salse"], UnknownTopic)
+    assert [e["execution_code"] for e in store.executions()].count("Aborted") == 1
+    assert store.claims("w1").renew(held)
+
+
+def test_a_lost_worker_among_many_topics_is_succeeded(database: Database) -> None:
+    store = sharded(database)
+    lost = store.claims("w1").claim(EAST)
+    store.expire(EAST)
+    found = claimed(store.claims("w2").claim_many([EAST, WEST]))
+    assert (found[EAST].token, found[EAST].attempt, found[EAST].block.crashes) == (lost.token + 1, 2, 1)
+    assert (found[WEST].token, found[WEST].attempt, found[WEST].block.crashes) == (1, 1, 0)
+    assert [event["execution_id"] for event in store.events("LOST")] == [lost.execution_id]
+
+
+def test_a_claim_of_many_waits_for_no_one(database: Database) -> None:
+    store = sharded(database)
+    with database.transaction() as connection:
+        connection.execute("select from dwh.topic where name = %(name)s for update", {"name": WEST})
+        found = store.claims().claim_many([EAST, WEST])
+    assert list(claimed(found)) == [EAST]
+    assert isinstance(found[WEST], NotDue)
+    assert "someone else is at work on it just now" in str(found[WEST])
+    assert store.topic(WEST)["token"] == 0
+
+
+def test_of_many_workers_that_claim_the_same_topics_each_topic_goes_to_one(database: Database) -> None:
+    store = sharded(database)
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda n: store.claims(f"w{n}").claim_many([EAST, WEST, NORTH]), range(6)))
+    assert sorted(topic for outcomes in found for topic in claimed(outcomes)) == sorted([EAST, WEST, NORTH])
+    running = [e for e in store.executions() if e["execution_code"] == "Executing"]
+    assert len({e["topic_id"] for e in running}) == len(running) == 3
+
+
+def test_a_single_claim_sees_what_the_holder_before_it_committed(database: Database) -> None:
+    """It waits for the lock, and judges by a snapshot that is taken after it."""
+    store = ready(database, 1)
+    holder = store.claims("w1").claim(TOPIC)
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as connection:
+            connection.execute("select from dwh.topic where name = %(name)s for update", {"name": TOPIC})
+            waiting = pool.submit(store.claims("w2").claim, TOPIC)
+            wait_for_a_waiter(database)
+            connection.execute("update dwh.topic set lease_worker = null, lease_until = null")
+            connection.execute("update dwh.execution set execution_code = 'Cancelled', ended_at = now()")
+        taken = waiting.result(timeout=20)
+    assert (taken.token, taken.attempt, taken.block.id) == (holder.token + 1, 2, holder.block.id)
+    assert store.events("LOST") == []
+
+
+def wait_for_a_waiter(database: Database) -> None:
+    deadline = time.monotonic() + 20
+    waiters = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    while not database.fetch(waiters):
+        assert time.monotonic() < deadline

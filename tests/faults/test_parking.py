@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from dwh_assets.control.claims import CRASHES_PER_ATTEMPT
+from dwh_assets.control.claim_set import CRASHES_PER_ATTEMPT
 from dwh_assets.engine.loop import Loop
 from tests.faults.world import FACT, Rows, World
 

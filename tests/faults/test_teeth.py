@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import dwh_assets
-from dwh_assets.control.claims import block_of
+from dwh_assets.control.blocks import block_of
 from dwh_assets.engine.attempt import publish
 from dwh_assets.engine.check import check
 from dwh_assets.engine.lease import Lease

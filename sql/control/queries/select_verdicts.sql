@@ -1,4 +1,3 @@
--- The verdict of every topic, or of those named. Returns nothing where no topic fits.
-select * from dwh.verdict
-where %(topics)s::text[] is null or topic = any (%(topics)s)
-order by topic
+-- The verdict of every topic, in no order, with what a tick needs to plan and start it. Returns nothing where there is no topic.
+select topic_id, topic, module, shard, verdict, upto, unexamined, planned, open_block, restatement, last_planned_full, token, last_end
+from dwh.verdict

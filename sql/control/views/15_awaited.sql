@@ -1,14 +1,9 @@
 -- What each topic waits for: a row per topic, dependency, and source or active topic that fills it. A null watermark means that
 -- nothing is known of it yet. `newest` is an upper bound of its positions. Some may be named twice, which changes no extreme.
--- A sharded topic waits for the same shard of a table, and for all of it where the table has no such shard (S24).
--- The second part finds the same shard by hash, for all topics at once, and asks for the whole table only where there is none;
--- the others add what a table of both sharded and unsharded topics has besides.
+-- A sharded topic waits for the same shard of a table, and for all of it where the table has no such shard (S24): the second
+-- part finds the same shard, by hash for all topics or by index for one, and asks for the whole table only where there is none;
+-- the third adds the unsharded topics of a table that has both. An unsharded topic waits for all of a table.
 create view dwh.awaited as
-with active as not materialized (
-    select t.id, t.target, t.shard, t.watermark, t.last_pos
-    from dwh.topic t join dwh.module m on m.name = t.module
-    where t.active and m.active
-)
 select t.id as topic_id, d.ordinal, d.table_name, d.is_source, w.watermark, w.newest
 from dwh.topic t
 join dwh.module_dependency d on d.module = t.module and d.is_source
@@ -16,23 +11,25 @@ left join dwh.source_watermark w on w.table_name = d.table_name
 union all
 select t.id, d.ordinal, d.table_name, d.is_source,
        case when u.id is not null then u.watermark
-            else (select case when bool_and(a.watermark is not null) then min(a.watermark) end from active a where a.target = d.table_name)
+            else (select case when bool_and(a.watermark is not null) then min(a.watermark) end
+                  from dwh.active_topic a where a.target = d.table_name)
             end,
        case when u.id is not null then u.last_pos
-            when d.ordinal = 0 then (select max(a.last_pos) from active a where a.target = d.table_name)
+            when d.ordinal = 0 then (select max(a.last_pos) from dwh.active_topic a where a.target = d.table_name)
             end
 from dwh.topic t
 join dwh.module_dependency d on d.module = t.module and not d.is_source
-left join active u on u.target = d.table_name and coalesce(u.shard, '') = coalesce(t.shard, '')
-union all
-select t.id, d.ordinal, d.table_name, d.is_source, u.watermark, u.last_pos
-from dwh.topic t
-join dwh.module_dependency d on d.module = t.module and not d.is_source
-join active u on u.target = d.table_name and u.shard is null
+left join dwh.active_topic u on u.target = d.table_name and u.shard = t.shard
 where t.shard is not null
 union all
 select t.id, d.ordinal, d.table_name, d.is_source, u.watermark, u.last_pos
 from dwh.topic t
 join dwh.module_dependency d on d.module = t.module and not d.is_source
-join active u on u.target = d.table_name and u.shard is not null
+join dwh.active_topic u on u.target = d.table_name and u.shard is null
+where t.shard is not null
+union all
+select t.id, d.ordinal, d.table_name, d.is_source, u.watermark, u.last_pos
+from dwh.topic t
+join dwh.module_dependency d on d.module = t.module and not d.is_source
+left join dwh.active_topic u on u.target = d.table_name
 where t.shard is null;

@@ -1,0 +1,184 @@
+"""The claim of topics that are locked, as a set: what each of them gets, or why it gets nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import psycopg
+
+from dwh_assets.config.lineage_spec import from_spec
+from dwh_assets.control.blocks import block_of, restated_blocks
+from dwh_assets.control.database import one
+from dwh_assets.control.events import log_event
+from dwh_assets.control.statements import sql
+from dwh_assets.model.block import Block, Claim
+from dwh_assets.model.errors import DwhError, NotDue, Refused
+from dwh_assets.model.failpoints import failpoint, protected
+from dwh_assets.model.module import Module
+from dwh_assets.model.verdict import DUE
+
+Connection = psycopg.Connection[Any]
+Row = dict[str, Any]
+CRASHES_PER_ATTEMPT = 10
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a topic is claimed for: its first unfinished block, or the blocks of its open restatement."""
+
+    row: Row
+    blocks: tuple[Block, ...]
+
+    @property
+    def block_id(self) -> int | None:
+        return None if self.row["restatement_id"] else self.blocks[0].id
+
+
+@dataclass(frozen=True)
+class KnownModules:
+    """Modules by name, each in the version that was read last: reading one anew takes longer than all else of a claim."""
+
+    known: dict[str, tuple[int, Module]] = field(default_factory=dict)
+
+    def read(self, connection: Connection, rows: Sequence[Row]) -> None:
+        """Read those of which these topics have another version."""
+        names = {row["module"] for row in rows if self.known.get(row["module"], (None,))[0] != row["module_version"]}
+        if names:
+            found = connection.execute(sql("modules_named"), {"names": sorted(names)}).fetchall()
+            self.known.update({row["name"]: (row["version"], from_spec(row["spec"])) for row in found})
+
+
+@dataclass(frozen=True)
+class ClaimSet:
+    """The caller's transaction holds the locks of the topics."""
+
+    connection: Connection
+    worker: str
+    lease_seconds: float
+    modules: KnownModules
+
+    def claim(self, ids: Sequence[int], code_versions: Mapping[str, str], force: bool) -> dict[str, Claim | DwhError]:
+        """By topic: a claim, or why there is none."""
+        # A statement of its own, after the locks: only a snapshot that is taken now holds what the holders before committed.
+        rows = self.connection.execute(sql("judge_topics"), {"ids": list(ids)}).fetchall()
+        found = {row["topic"]: self._judge(row, force) for row in rows}
+        works = [work for work in found.values() if isinstance(work, Work)]
+        return {topic: work for topic, work in found.items() if isinstance(work, DwhError)} | self._take(works, code_versions)
+
+    def _judge(self, row: Row, force: bool) -> Work | DwhError:
+        topic, verdict = row["topic"], row["verdict"]
+        if verdict == "LOCKED" and protected("lock"):
+            return self._refuse(row, f"topic {topic}: {row['reason']}. Nothing was touched by this attempt.")
+        if verdict in ("INACTIVE", "NOT_INITIALISED") or not (verdict in DUE or force):
+            return NotDue(f"topic {topic} is not due: {verdict}, {row['reason']}")
+        if row["running"] is not None:
+            row = row | self._end_lost_execution(row)
+        return self._work(row, force)
+
+    def _refuse(self, row: Row, reason: str) -> Refused:
+        self.connection.execute(
+            sql("insert_refused_execution"),
+            {
+                "topic_id": row["topic_id"],
+                "token": row["token"],
+                "worker": self.worker,
+                "module_version": row["module_version"],
+                "execution_code": "Aborted",
+                "processing_code": "Abort",
+                "reason": reason,
+            },
+        )
+        return Refused(reason)
+
+    def _end_lost_execution(self, row: Row) -> Row:
+        """Returns what it changed of the topic's first unfinished block."""
+        lost = one(self.connection.execute(sql("fail_lost_execution"), {"topic_id": row["topic_id"]}))
+        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, its block is repeated"
+        log_event(
+            self.connection,
+            "LOST",
+            text,
+            who=self.worker,
+            topic=row["topic"],
+            block_id=lost["block_id"],
+            execution_id=lost["id"],
+        )
+        return {"crashes": lost["crashes"]} if lost["block_id"] == row["id"] else {}
+
+    def _work(self, row: Row, force: bool) -> Work | DwhError:
+        """An open restatement comes first; else the first unfinished block, if its horizon still covers it or a person insists."""
+        topic = row["topic"]
+        if row["restatement_id"] is not None:
+            span = row["first_seq"], row["last_seq"], row["restatement_kind"]
+            return Work(row, tuple(restated_blocks(self.connection, row["topic_id"], *span)))
+        if row["id"] is None:
+            return NotDue(f"topic {topic} has no planned block yet; the next tick plans one")
+        block = block_of(row)
+        if block.status == "open" and not protected("stored_range"):
+            self._plan_anew(row, "void_unfinished_blocks")
+            return NotDue(f"topic {topic}: a test lets it forget the block that was begun")
+        if block.status == "planned" and block.bounds.next.pos > row["horizon"] and not force:
+            self._plan_anew(row, "drop_planned_blocks")
+            return NotDue(f"topic {topic}: its horizon went back below the planned block; it is planned anew")
+        if block.status == "parked" or block.crashes >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]:
+            return self._park_crashing(row, block)
+        return Work(row, (block,))
+
+    def _plan_anew(self, row: Row, forget_blocks: str) -> None:
+        for statement in (forget_blocks, "forget_examined"):
+            self.connection.execute(sql(statement), {"topic_id": row["topic_id"]})
+
+    def _park_crashing(self, row: Row, block: Block) -> NotDue:
+        topic, problem = row["topic"], f"its workers were lost {block.crashes} times"
+        if block.status != "parked":
+            hold = {"block_id": block.id, "failures": 0, "crashes": 0, "park": True}
+            self.connection.execute(sql("hold_back_block"), hold)
+            back = {"topic_id": row["topic_id"], "token": row["token"], "problem": problem, "failures": 0}
+            self.connection.execute(sql("hold_back_topic"), back)
+            log_event(self.connection, "PARKED", problem, who=self.worker, topic=topic, block_id=block.id)
+        return NotDue(f"topic {topic}: block #{block.id} is parked; dwh retry, release or skip {topic}")
+
+    def _take(self, works: Sequence[Work], code_versions: Mapping[str, str]) -> dict[str, Claim]:
+        if not works:
+            return {}
+        self.modules.read(self.connection, [work.row for work in works])
+        modules = [self.modules.known[work.row["module"]] for work in works]
+        taken = self.connection.execute(
+            sql("take_topics"),
+            {
+                "topic_ids": [work.row["topic_id"] for work in works],
+                "block_ids": [work.block_id for work in works],
+                "restatement_ids": [work.row["restatement_id"] for work in works],
+                "module_versions": [version for version, _ in modules],
+                "code_versions": [code_versions.get(work.row["topic"], "") for work in works],
+                "inputs": [json.dumps(module.inputs) for _, module in modules],
+                "worker": self.worker,
+                "lease": self.lease_seconds,
+            },
+        ).fetchall()
+        failpoint("claim.inside")
+        executions = {row["topic_id"]: row for row in taken}
+        return {work.row["topic"]: self._claimed(work, executions[work.row["topic_id"]]) for work in works}
+
+    def _claimed(self, work: Work, execution: Row) -> Claim:
+        row = work.row
+        version, module = self.modules.known[row["module"]]
+        return Claim(
+            topic=row["topic"],
+            topic_id=row["topic_id"],
+            shard=row["shard"],
+            target=row["target"],
+            token=execution["token"],
+            worker=self.worker,
+            execution_id=execution["id"],
+            attempt=execution["attempt"],
+            module=module,
+            module_version=version,
+            generations=execution["generations"],
+            blocks=work.blocks,
+            restatement=row["restatement_id"],
+            kind=row["restatement_kind"] or "load",
+        )
