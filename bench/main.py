@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from bench import drain, overhead, planning, streaming, verdicts
+from bench import dagster, drain, overhead, planning, streaming, verdicts
 from bench.result import Result, as_table
 from bench.scale import Scale, scale_of
 from bench.world import World
@@ -31,6 +31,7 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "overhead": overhead.measure,
     "drain": drain.measure,
     "streaming": streaming.measure,
+    "dagster": dagster.measure,
 }
 OF = {"claims": "verdicts", "statistics": "drain"}  # measured together with another one
 WITHOUT_SPARK = {"verdicts", "planning"}

@@ -18,6 +18,9 @@ class Scale:
     shards: int = 20  # of each module: a topic each
     claim_set: int = 200  # topics that are claimed at once
     ledger: int = 1_000_000  # blocks of the topic whose next one is planned
+    defined: int = 1000  # modules whose definitions are made for Dagster
+    restated: int = 1000  # blocks that are restated by one run
+    ticks: int = 6  # rounds from a sensor's tick to the loaded block
     repeats: int = 30  # of every short measurement; the median counts
 
 

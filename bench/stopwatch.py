@@ -12,15 +12,15 @@ from typing import Any
 
 from dwh_assets.control.claims import ClaimStore
 from dwh_assets.control.commits import CommitStore
-from dwh_assets.engine import attempt, loop, stage
+from dwh_assets.engine import attempt, loop, stage, tick
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.processors.processor import Processor
 
 POINTS: dict[str, tuple[Any, str]] = {
     "tick": (Loop, "tick"),
-    "observe": (loop, "observe"),
-    "plan": (loop, "plan"),
+    "observe": (tick, "observe"),
+    "plan": (tick, "plan"),
     "attempt": (loop, "attempt"),
     "claim": (ClaimStore, "claim"),
     "session": (Engine, "session"),

@@ -13,10 +13,10 @@ from pydantic_core import ErrorDetails
 
 from dwh_assets.config import yaml_lines
 from dwh_assets.config.lineage_fields import nearest
-from dwh_assets.config.lineage_forms import Form, ModuleForm, SourceForm
+from dwh_assets.config.lineage_forms import BatchForm, Form, ModuleForm, SourceForm
 from dwh_assets.config.yaml_lines import Document, YamlRefused, read_yaml
 
-IGNORED_FOLDERS = ("batches",)
+BATCHES_FOLDER = "batches"
 SOURCES_FOLDER = "sources"
 _PASSWORD = re.compile(r"\w+://[^/\s@]*:[^/\s@]*@")
 _ALLOWED = {
@@ -70,6 +70,7 @@ class Entries:
     modules: tuple[Entry[ModuleForm], ...]
     sources: tuple[Entry[SourceForm], ...]
     problems: tuple[Problem, ...]
+    batches: tuple[Entry[BatchForm], ...]
     unread: frozenset[str]  # names that refused files give: other files that name them are not to blame
 
 
@@ -82,9 +83,10 @@ def dotted(path: Iterable[str | int]) -> str:
 
 
 def read_entries(folder: Path) -> Entries:
-    """Every module and source below this folder, with the problems of those that could not be read."""
+    """Every module, source and batch below this folder, with the problems of those that could not be read."""
     modules: list[Entry[ModuleForm]] = []
     sources: list[Entry[SourceForm]] = []
+    batches: list[Entry[BatchForm]] = []
     problems: list[Problem] = []
     unread: set[str] = set()
     for path in _yaml_files(folder):
@@ -93,9 +95,11 @@ def read_entries(folder: Path) -> Entries:
             problems.append(Problem(file, 1, "", "is not in the folder of an area; move it to lineage/<area>/<table>.yaml"))
         elif parts[0] == SOURCES_FOLDER:
             _read(path, file, SourceForm, sources, problems, unread)
-        elif parts[0] not in IGNORED_FOLDERS:
+        elif parts[0] == BATCHES_FOLDER:
+            _read(path, file, BatchForm, batches, problems, unread)
+        else:
             _read(path, file, ModuleForm, modules, problems, unread)
-    return Entries(tuple(modules), tuple(sources), tuple(problems), frozenset(unread))
+    return Entries(tuple(modules), tuple(sources), tuple(problems), tuple(batches), frozenset(unread))
 
 
 def shown(path: Path, folder: Path) -> str:

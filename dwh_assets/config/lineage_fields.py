@@ -163,6 +163,23 @@ Shard = Annotated[str, PlainValidator(_shard, json_schema_input_type=str | int)]
 Distinct = BeforeValidator(_distinct)
 
 
+def _batch_name(value: Any) -> str:
+    if not isinstance(value, str) or re.fullmatch(r"[a-z][a-z0-9_]*", value) is None:
+        raise ValueError(f"{value!r} is not the name of a batch; small letters, digits and _ such as nightly_marts")
+    return value
+
+
+def _frequency(value: Any) -> str:
+    fields = value.split() if isinstance(value, str) else []
+    if len(fields) != 5 or not all(re.fullmatch(r"[\d*/,\-A-Za-z]+", field) for field in fields):
+        raise ValueError(f"{value!r} is not a cron expression; write five fields such as '0 3 * * *' for every day at 3:00")
+    return value
+
+
+BatchName = Annotated[str, PlainValidator(_batch_name, json_schema_input_type=str)]
+Frequency = Annotated[str, PlainValidator(_frequency, json_schema_input_type=str)]
+
+
 def _variable(value: Any) -> str:
     if not isinstance(value, str) or _VARIABLE.fullmatch(value) is None:
         # The value is not shown: it may be the URL itself, with its password.

@@ -7,11 +7,11 @@ from typing import Any
 
 from dwh_assets.config.lineage_checks import check_problems, checks_of
 from dwh_assets.config.lineage_entries import Entries, Entry, Problem, read_entries
-from dwh_assets.config.lineage_forms import ActionForm, ModuleForm, SourceForm, lineage_schema
+from dwh_assets.config.lineage_forms import ActionForm, BatchForm, ModuleForm, SourceForm, lineage_schema
 from dwh_assets.config.lineage_rules import lineage_problems, module_problems, source_problems
 from dwh_assets.config.lineage_sql import sql_problems
 from dwh_assets.model.errors import LineageError
-from dwh_assets.model.module import PROCESSORS, Action, Lineage, Module, SourceTable
+from dwh_assets.model.module import PROCESSORS, Action, Batch, Lineage, Module, SourceTable
 from dwh_assets.model.topic import TopicName
 
 __all__ = ["lineage_schema", "load_lineage"]
@@ -51,7 +51,11 @@ def _lineage(entries: Entries, transforms: Path) -> Lineage:
     modules = tuple(_module(entry, positions, transforms) for entry in entries.modules)
     places = {entry.form.name: entry.place for entry in entries.sources}
     places |= {entry.form.table: entry.place for entry in entries.modules}
-    return Lineage(modules, sources, places)
+    return Lineage(modules, sources, places, tuple(_batch(entry.form) for entry in entries.batches))
+
+
+def _batch(form: BatchForm) -> Batch:
+    return Batch(form.batch, tuple(form.modules), form.description, form.frequency, form.timezone, form.active)
 
 
 def _module(entry: Entry[ModuleForm], positions: dict[str, tuple[str, str]], transforms: Path) -> Module:

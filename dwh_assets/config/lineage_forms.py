@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, model_validator
 
 from dwh_assets.config.lineage_fields import (
+    BatchName,
     Column,
     Count,
     DailyWindow,
     Distinct,
     Duration,
     Flag,
+    Frequency,
     ModuleName,
     PositiveDuration,
     Processor,
@@ -173,15 +175,28 @@ class SourceForm(Form):
     active: Flag = True
 
 
+class BatchForm(Form):
+    """A group of modules that is run as a job."""
+
+    batch: BatchName = Field(description="its name")
+    description: Text = ""
+    modules: Annotated[list[ModuleName], Field(min_length=1), Distinct] = Field(description="what it loads, in any order")
+    frequency: Frequency | None = Field(None, description="cron expression; without it only when it is asked for")
+    timezone: Timezone = Field("UTC", description="of the frequency")
+    active: Flag = True
+
+
 def lineage_schema() -> dict[str, Any]:
-    """JSON schema of Lineage files for editors: a module, a source, or a list of sources."""
+    """JSON schema of Lineage files for editors: a module, a source, a list of sources, or a batch."""
     module = ModuleForm.model_json_schema(ref_template="#/$defs/{model}")
     source = SourceForm.model_json_schema(ref_template="#/$defs/{model}")
-    definitions = {**module.pop("$defs", {}), **source.pop("$defs", {}), "module": module, "source": source}
+    batch = BatchForm.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {**module.pop("$defs", {}), **source.pop("$defs", {}), **batch.pop("$defs", {})}
+    definitions |= {"module": module, "source": source, "batch": batch}
     source_ref = {"$ref": "#/$defs/source"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Lineage file",
-        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}],
+        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}, {"$ref": "#/$defs/batch"}],
         "$defs": definitions,
     }

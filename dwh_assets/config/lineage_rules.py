@@ -63,11 +63,24 @@ def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
         yield places.problem(
             cycle[0], f"closes a cycle: {' -> '.join(cycle)}; use reads for what need not be waited for", cycle[1]
         )
+    yield from _batches(entries)
     tables = _Tables(lineage)
     for module in lineage.modules:
         yield from _reload_alone(module, tables, places)
         yield from _base(module, tables, places)
         yield from _shards_of_dependencies(module, tables, places)
+
+
+def _batches(entries: Entries) -> Iterator[Problem]:
+    """Batches of one name, and names that are no module's."""
+    known, seen = {entry.form.table for entry in entries.modules}, set[str]()
+    for entry in entries.batches:
+        if entry.form.batch in seen:
+            yield entry.problem(f"there are two batches {entry.form.batch}", "batch")
+        seen.add(entry.form.batch)
+        for number, name in enumerate(entry.form.modules):
+            if name not in known and name.partition("#")[0] not in entries.unread:
+                yield entry.problem(f"there is no module {name}{nearest(name, known)}", "modules", number)
 
 
 class _Tables:

@@ -76,7 +76,7 @@ class ClaimSet:
             return NotDue(f"topic {topic} is not due: {verdict}, {row['reason']}")
         if row["running"] is not None:
             row = row | self._end_lost_execution(row)
-        return self._work(row, force)
+        return self._work(row)
 
     def _refuse(self, row: Row, reason: str) -> Refused:
         self.connection.execute(
@@ -108,8 +108,8 @@ class ClaimSet:
         )
         return {"crashes": lost["crashes"]} if lost["block_id"] == row["id"] else {}
 
-    def _work(self, row: Row, force: bool) -> Work | DwhError:
-        """An open restatement comes first; else the first unfinished block, if its horizon still covers it or a person insists."""
+    def _work(self, row: Row) -> Work | DwhError:
+        """An open restatement comes first; else the first unfinished block, if its horizon still covers it."""
         topic = row["topic"]
         if row["restatement_id"] is not None:
             span = row["first_seq"], row["last_seq"], row["restatement_kind"]
@@ -120,7 +120,7 @@ class ClaimSet:
         if block.status == "open" and not protected("stored_range"):
             self._plan_anew(row, "void_unfinished_blocks")
             return NotDue(f"topic {topic}: a test lets it forget the block that was begun")
-        if block.status == "planned" and block.bounds.next.pos > row["horizon"] and not force:
+        if block.status == "planned" and block.bounds.next.pos > row["horizon"]:
             self._plan_anew(row, "drop_planned_blocks")
             return NotDue(f"topic {topic}: its horizon went back below the planned block; it is planned anew")
         if block.status == "parked" or block.crashes >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]:

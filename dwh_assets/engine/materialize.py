@@ -21,7 +21,8 @@ LOADED = ("committed", "stale")
 
 @dataclass(frozen=True)
 class Asked:
-    """Who asks, and why. `override` is a reason to pass over delay, dependencies, repeat, window and back-off."""
+    """Who asks, and why. `override` is a reason to pass over repeat, window and back-off. Nothing passes over the horizon:
+    no block reads beyond what its dependencies and its delay allow."""
 
     who: str
     reason: str

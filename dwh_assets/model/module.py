@@ -111,10 +111,23 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
+class Batch:
+    """A group of modules that is run as a job."""
+
+    name: str
+    modules: tuple[str, ...]
+    description: str = ""
+    frequency: str | None = None  # a cron expression; none: only when it is asked for
+    timezone: str = "UTC"
+    active: bool = True
+
+
+@dataclass(frozen=True)
 class Lineage:
     modules: tuple[Module, ...]
     sources: tuple[SourceTable, ...]
     places: dict[str, str] = field(default_factory=dict)  # name -> file:line, for messages
+    batches: tuple[Batch, ...] = ()
 
     def module(self, name: str) -> Module:
         return next(m for m in self.modules if m.name == name)

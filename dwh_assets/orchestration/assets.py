@@ -19,7 +19,7 @@ class Override(Config):
 
     override: str = Field(
         default="",
-        description="A reason to load now in spite of delay, dependencies, repeat, window and back-off. It is kept in the log.",
+        description="A reason to load now in spite of repeat, window and back-off. It is kept in the log.",
     )
 
 

@@ -16,8 +16,8 @@ from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.engine.engine import Engine, open_engine
 from dwh_assets.engine.presence import using_servers
-from dwh_assets.model.errors import ControlStoreDown
-from dwh_assets.model.module import Lineage
+from dwh_assets.model.errors import ControlStoreDown, LineageError
+from dwh_assets.model.module import Batch, Lineage
 
 logger = logging.getLogger(__name__)
 Columns = dict[str, list[dict[str, str]]]  # table -> its columns with name and type
@@ -54,6 +54,7 @@ class Project:
     settings: Settings
     origin: str
     columns: Columns = field(default_factory=dict)
+    batches: tuple[Batch, ...] = ()
 
 
 def load_project() -> Project:
@@ -67,7 +68,7 @@ def load_project() -> Project:
     files = load_lineage(settings.lineage_folder, settings.transforms_folder)
     origin = "the files of this project: no Lineage is in force yet (dwh up, or dwh lineage apply)"
     logger.warning("definitions come from %s", origin)
-    return Project(files, settings, origin)
+    return Project(files, settings, origin, batches=files.batches)
 
 
 def _running_store(settings: Settings) -> str | None:
@@ -87,9 +88,19 @@ def _in_force(settings: Settings, url: str) -> Project | None:
         lineage = store.active()
         if not lineage.modules:
             return None
-        return Project(lineage, settings, f"the Lineage in force at {database.place}", store.columns())
+        origin = f"the Lineage in force at {database.place}"
+        return Project(lineage, settings, origin, store.columns(), _batches(settings))
     except ControlStoreDown as error:
         logger.warning("%s", error)
         return None
     finally:
         database.close()
+
+
+def _batches(settings: Settings) -> tuple[Batch, ...]:
+    """Batches are read from their files; while those are refused, there are none."""
+    try:
+        return load_lineage(settings.lineage_folder, settings.transforms_folder).batches
+    except LineageError as error:
+        logger.warning("%s", error)
+        return ()

@@ -45,7 +45,7 @@ def _outcomes(context: AssetExecutionContext, engine: Engine, lineage: Lineage, 
         return load_due(engine, lineage, [context.run.tags[TOPIC_TAG]], keys)
     who = context.run.tags.get("user") or context.run.tags.get("dagster/backfill") or "a person"
     if override:
-        context.log.warning("delay, dependencies, repeat, window and back-off are passed over: %s", override)
+        context.log.warning("repeat, window and back-off are passed over: %s", override)
     asked = Asked(f"dagster run {context.run.run_id}", f"materialized in Dagster by {who}: {override or _range(keys)}", override)
     return materialize(engine, lineage, lineage.module(module), keys, asked)
 

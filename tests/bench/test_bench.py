@@ -18,7 +18,7 @@ from dwh_assets.warehouse.server import SparkServer
 
 TINY = Scale(
     rows=600, streamed=600, batch=300, maxstep=100, customers=10, blocks=3, block_rows=50,
-    modules=20, shards=10, claim_set=5, ledger=300, repeats=2,
+    modules=20, shards=10, claim_set=5, ledger=300, repeats=2, defined=5, restated=3, ticks=1,
 )  # fmt: skip
 
 
@@ -30,7 +30,11 @@ def world(spark_server: SparkServer, run_folder: Path, database_url: str, tmp_pa
     engine.close()
 
 
-@pytest.mark.parametrize("name", MEASUREMENTS)
+SLOW = {"dagster"}  # starts processes of its own, twice
+NAMES = [pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name in MEASUREMENTS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_measurement_runs_and_gives_its_figures_with_their_parts(world: World, name: str) -> None:
     found = MEASUREMENTS[name](world)
     assert found

@@ -246,9 +246,24 @@ def test_a_source_gives_its_position_to_the_modules_on_it(project: Any) -> None:
     assert lineage.places["fact.sales"] == "lineage/fact/a.yaml:1"
 
 
-def test_files_in_wrong_places_are_named_and_batches_are_left_alone(project: Any) -> None:
-    project.write("lineage/batches/nightly.yaml", "anything: goes\n")
-    assert project.load().modules == ()
+def test_a_batch_groups_modules_and_names_what_it_does_not_know(project: Any) -> None:
+    project.write("lineage/sources/s.yaml", "name: stage.shop\nkind: iceberg\n")
+    project.write("lineage/fact/a.yaml", "table: fact.sales\ndepends_on: [stage.shop]\n")
+    project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sales]\nfrequency: '0 3 * * *'\n")
+    (batch,) = project.load().batches
+    assert (batch.name, batch.modules, batch.frequency, batch.timezone) == ("nightly", ("fact.sales",), "0 3 * * *", "UTC")
+    project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sale]\nfrequency: daily\n")
+    assert project.problems() == [
+        "lineage/batches/nightly.yaml:3: frequency: 'daily' is not a cron expression; write five fields such as '0 3 * * *' "
+        "for every day at 3:00",
+    ]
+    project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sale]\n")
+    assert project.problems() == [
+        "lineage/batches/nightly.yaml:2: modules[0]: there is no module fact.sale (did you mean fact.sales?)"
+    ]
+
+
+def test_files_in_wrong_places_are_named(project: Any) -> None:
     assert "move it to lineage/<area>/<table>.yaml" in project.write("lineage/stray.yaml", MODULE).problems()[0]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from dagster import AssetKey, SensorResult
 
@@ -65,11 +67,12 @@ def test_a_block_out_of_order_is_refused_with_the_one_that_comes_first(dag: Dag)
 def test_a_topic_that_is_not_due_is_refused_by_its_verdict_unless_a_person_says_why(dag: Dag) -> None:
     planned(dag, "window.rows", 5)
     dag.requests("window")
-    dag.project.module("window.rows", "src.window", ALL, maxstep="5", stretch="1", delay="20000d")
+    night = "03:00-03:01" if datetime.now(UTC).hour > 12 else "20:00-20:01"
+    dag.project.module("window.rows", "src.window", ALL, maxstep="5", stretch="1", time=night)
     dag.project.apply()
     (key,) = dag.keys("window.rows")
     refusal = failure_of(dag.materialize("window.rows", key))
-    assert refusal.startswith("topic window.rows is not due: WAIT_D")
+    assert refusal.startswith(f"topic window.rows is not due: WINDOW, runs only {night}")
     result = dag.materialize("window.rows", key, override="the books close today")
     assert result.success
     assert "are passed over: the books close today" in log_of(dag, result)
