@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyiceberg.types as ice
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
@@ -82,43 +82,6 @@ def data_files(catalog: Catalog, table: str, snapshot_id: int) -> list[FileStat]
         return [_stat(entry.data_file, loaded.schema()) for entry in entries]
 
 
-def files_added_since(catalog: Catalog, table: str, since: int, snapshot_id: int) -> list[FileStat] | None:
-    """The files that brought new rows after snapshot `since`, compaction left out; None if `since` is no longer in the history.
-
-    A file may have been compacted away since: read it by `read_columns(files=...)`, which does not need it to be current.
-    """
-    loaded = catalog.load(table)
-    snapshots = _between(loaded, since, snapshot_id)
-    if snapshots is None:
-        return None
-    with catalog.asking(table):
-        return [
-            file
-            for snapshot in snapshots
-            if _operation(snapshot) != Operation.REPLACE
-            for file in _brought_by(catalog, loaded, snapshot)
-        ]
-
-
-def bounds_of(catalog: Catalog, table: str, snapshot_id: int, column: str) -> tuple[Value, Value] | tuple[None, None]:
-    """The least and greatest value of a column, or None twice if there is none."""
-    loaded = catalog.load(table)
-    if not has_exact_bounds(loaded.schema().find_type(column)):
-        raise SourceError(
-            f"table {table}: the manifests keep no exact bounds of column {column}; a position needs a number or a time"
-        )
-    files = [file for file in data_files(catalog, table, snapshot_id) if file.rows > file.nulls.get(column, 0)]
-    for file in files:
-        if column not in file.lower:
-            raise SourceError(
-                f"table {table}: {file.path} was written without bounds of column {column}, so its rows cannot be placed.\n"
-                "Nothing was read. Rewrite the table with `write.metadata.metrics.default` set to `full`."
-            )
-    if not files:
-        return None, None
-    return min(file.lower[column] for file in files), max(file.upper[column] for file in files)
-
-
 def snapshot_of_id(table: Table, snapshot_id: int) -> Snapshot:
     snapshot = table.snapshot_by_id(snapshot_id)
     if snapshot is None:
@@ -151,13 +114,6 @@ def _added_by(catalog: Catalog, table: Table, snapshots: list[Snapshot]) -> Iter
     manifests = [m for m in _data_manifests(table, snapshots[0]) if m.added_snapshot_id in ids]
     for entry in _entries(catalog, manifests):
         if entry.snapshot_id in ids:
-            yield _stat(entry.data_file, table.schema())
-
-
-def _brought_by(catalog: Catalog, table: Table, snapshot: Snapshot) -> Iterator[FileStat]:
-    manifests = [m for m in _data_manifests(table, snapshot) if m.added_snapshot_id == snapshot.snapshot_id]
-    for entry in _entries(catalog, manifests):
-        if entry.status == ManifestEntryStatus.ADDED and entry.snapshot_id == snapshot.snapshot_id:
             yield _stat(entry.data_file, table.schema())
 
 

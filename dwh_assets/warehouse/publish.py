@@ -15,7 +15,7 @@ from pyiceberg.table.update import TableUpdate
 from dwh_assets.model.errors import StagedAgain
 from dwh_assets.warehouse.branches import EXECUTION, Fork, head_of, point, remove
 from dwh_assets.warehouse.catalog import MAIN, Catalog
-from dwh_assets.warehouse.manifests import Staged, snapshot_of_id
+from dwh_assets.warehouse.manifests import Staged
 from dwh_assets.warehouse.sql_catalog import without_past
 
 
@@ -68,12 +68,6 @@ def sweep(pointer: Pointer) -> None:
 def snapshot_of(catalog: Catalog, table: str) -> int:
     """The snapshot that readers of the table see now."""
     return head_of(catalog.load(table))
-
-
-def property_of(catalog: Catalog, table: str, snapshot_id: int, key: str = EXECUTION) -> str | None:
-    """A property of a snapshot; by default the execution that wrote it."""
-    summary = snapshot_of_id(catalog.load(table), snapshot_id).summary
-    return summary.additional_properties.get(key) if summary else None
 
 
 def executions_on_main(catalog: Catalog, table: str) -> set[int]:

@@ -20,9 +20,9 @@ from pyspark.sql.connect.plan import SQL, SubqueryAlias
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
+from dwh_assets.warehouse.catalog import CATALOG
 from dwh_assets.warehouse.damage import damaged_files
 
-CATALOG = "dwh"
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
@@ -92,16 +92,6 @@ def run(session: SparkSession, text: str, tables: Mapping[str, DataFrame]) -> No
 def _with_tables(text: str, tables: Mapping[str, DataFrame]) -> SQL:
     views = [SubqueryAlias(rows._plan, name) for name, rows in tables.items() if isinstance(rows, ConnectDataFrame)]
     return SQL(text, [], {}, views)
-
-
-def is_alive(session: SparkSession) -> bool:
-    """True if the server still answers for this session."""
-    try:
-        with spark_errors():
-            session.conf.get("spark.sql.session.timeZone")
-    except SparkDown:
-        return False
-    return True
 
 
 @contextmanager

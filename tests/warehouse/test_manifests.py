@@ -14,7 +14,7 @@ from dwh_assets.model.errors import SourceError
 from dwh_assets.warehouse.bounds import exact_bound
 from dwh_assets.warehouse.branches import fork
 from dwh_assets.warehouse.catalog import Catalog
-from dwh_assets.warehouse.manifests import bounds_of, data_files, files_added_since, staged
+from dwh_assets.warehouse.manifests import data_files, staged
 from dwh_assets.warehouse.publish import Pointer, next_metadata, snapshot_of
 from dwh_assets.warehouse.reading import Span, read_columns
 from tests.warehouse.writing import BIG, NOON, append, row, stage
@@ -56,17 +56,6 @@ def test_an_empty_branch_has_no_rows_and_no_bounds(catalog: Catalog, sales: str)
     assert (figures.rows, figures.nulls, figures.lower, figures.only_appends) == (0, {}, {}, True)
 
 
-def test_bounds_of_a_table_are_those_of_its_rows(catalog: Catalog, sales: str, publish: Publish) -> None:
-    assert bounds_of(catalog, sales, snapshot_of(catalog, sales), "pos") == (None, None)
-    first = load(catalog, sales, 1, range(3, 6), publish)
-    second = load(catalog, sales, 2, range(9, 10), publish)
-    assert bounds_of(catalog, sales, first, "id") == (BIG + 3, BIG + 5)
-    assert bounds_of(catalog, sales, second, "id") == (BIG + 3, BIG + 9)
-    assert bounds_of(catalog, sales, second, "pos") == (NOON + timedelta(hours=3), NOON + timedelta(hours=9))
-    with pytest.raises(SourceError, match="no exact bounds of column segment"):
-        bounds_of(catalog, sales, second, "segment")
-
-
 def test_files_can_be_read_one_by_one_and_within_a_span(catalog: Catalog, sales: str, publish: Publish) -> None:
     load(catalog, sales, 1, range(3), publish)
     snapshot = load(catalog, sales, 2, range(3, 6), publish)
@@ -83,24 +72,6 @@ def test_files_can_be_read_one_by_one_and_within_a_span(catalog: Catalog, sales:
 def test_an_expired_snapshot_is_said_to_be_so(catalog: Catalog, sales: str) -> None:
     with pytest.raises(SourceError, match="snapshot 42 has expired"):
         data_files(catalog, sales, 42)
-
-
-def test_files_added_since_are_found_even_when_rewritten(catalog: Catalog, sales: str, publish: Publish) -> None:
-    start = load(catalog, sales, 1, range(3), publish)
-    first, second = fork(catalog, sales, 2), fork(catalog, sales, 3)
-    stage(catalog, first, range(3, 5))
-    stage(catalog, second, range(5, 6))
-    assert publish(next_metadata(catalog, first, staged(catalog, first)))
-    assert publish(next_metadata(catalog, second, staged(catalog, second)))
-    newest = snapshot_of(catalog, sales)
-    files = files_added_since(catalog, sales, start, newest)
-    assert files is not None
-    assert read_ids(catalog, sales, newest, files=files) == [3, 4, 5]
-    loaded = catalog.load(sales)
-    loaded.overwrite(loaded.scan().to_arrow().slice(0, 0))
-    assert read_ids(catalog, sales, snapshot_of(catalog, sales), files=files) == [3, 4, 5]
-    assert files_added_since(catalog, sales, newest, newest) == []
-    assert files_added_since(catalog, sales, 42, newest) is None
 
 
 def test_a_moment_beyond_pythons_years_is_the_last_that_python_has() -> None:

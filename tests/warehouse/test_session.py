@@ -11,7 +11,7 @@ from pyspark.sql.connect.session import SparkSession
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
 from dwh_assets.warehouse.server import SparkServer
-from dwh_assets.warehouse.session import is_alive, open_session, spark_errors
+from dwh_assets.warehouse.session import open_session, spark_errors
 
 
 @pytest.fixture
@@ -96,13 +96,6 @@ def test_an_error_of_the_query_passes_through_and_is_not_printed(
 def test_a_server_that_is_not_there_is_spark_down_within_seconds(database: Database) -> None:
     with pytest.raises(SparkDown):
         open_session("sc://127.0.0.1:9", database.url, "/nowhere")
-
-
-def test_a_session_knows_whether_it_is_alive(session: SparkSession, spark_server: SparkServer, database: Database) -> None:
-    assert is_alive(session)
-    other = open_session(spark_server.start(), database.url, "/nowhere")
-    other.stop()
-    assert not is_alive(other)
 
 
 def test_a_url_that_is_no_url_is_refused_without_repeating_it(spark_server: SparkServer) -> None:

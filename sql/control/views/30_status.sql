@@ -19,7 +19,7 @@ select v.topic, v.module, v.target, v.shard, v.area, v.processor, v.verdict, v.d
        v.parked_block is not null as parked,
        coalesce(s.blocks, 0) as stale_blocks,
        coalesce(l.rows, 0) as late_rows,
-       replace(regexp_replace(v.reason, 'topic \S+, block #\d+: ', ''), ':;', ';') as why,  -- the topic is named already
+       v.reason as why,
        v.problem, v.upto, v.slowest, v.newest, v.last_end, v.not_before, v.restatement,
        t.rows_per_second, t.lease_worker, t.lease_until, t.token,
        m.base, m.delay, m.repeat, m.promise, m.window_start, m.window_end, m.timezone
