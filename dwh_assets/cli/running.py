@@ -54,7 +54,7 @@ def _dagster(engine: Engine, signals: Stopping, read_only: bool) -> Progress:
     tree, progress = dagster_processes(engine.settings, read_only), Progress()
     with Supervisor(engine.settings.home, tree.processes, engine.settings.project).running(signals.stop):
         printer(False).say(f"  Dagster        [bold]{tree.ui}[/]{' (read-only)' if read_only else ''}\n")
-        signals.gentle = True
+        signals.gentle, signals.text = True, "stopping; a block that is being loaded is repeated at the next start"
         progress.follow(Reports(engine.database), signals.stop)
     return progress
 

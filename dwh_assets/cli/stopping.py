@@ -21,6 +21,7 @@ class Stopping:
     stop: threading.Event = field(default_factory=threading.Event)
     gentle: bool = False
     received: int | None = None
+    text: str = "stopping after the blocks that are being loaded; once more to interrupt them"
 
     @property
     def exit_code(self) -> int:
@@ -34,7 +35,7 @@ class Stopping:
         if not self.gentle or again:
             warn("interrupted; ending what was started")
             raise KeyboardInterrupt
-        warn("stopping after the blocks that are being loaded; once more to interrupt them")
+        warn(self.text)
 
 
 @contextmanager
