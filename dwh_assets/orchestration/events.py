@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
 from dagster import AssetCheckEvaluation, AssetCheckSeverity, AssetKey, AssetMaterialization, MetadataValue
-from dagster._core.definitions.data_version import CODE_VERSION_TAG
+from dagster._core.definitions.data_version import (
+    CODE_VERSION_TAG,
+    DEFAULT_DATA_VERSION,
+    NULL_EVENT_POINTER,
+    get_input_data_version_tag,
+    get_input_event_pointer_tag,
+)
 
 from dwh_assets.model.module import Module
 from dwh_assets.orchestration.names import EXECUTION_TAG, check_name, module_key
@@ -16,14 +22,25 @@ Row = dict[str, Any]
 Metadata = dict[str, Any]
 
 
-def materialization(module: Module, execution: Row, block: Row) -> AssetMaterialization:
+def materialization(module: Module, inputs: Sequence[AssetKey], execution: Row, block: Row) -> AssetMaterialization:
     """One block as it was loaded by one attempt."""
     return AssetMaterialization(
         module_key(module),
         partition=block["key"],
         metadata=_figures(execution, block),
-        tags={EXECUTION_TAG: str(execution["id"]), CODE_VERSION_TAG: execution["code_version"] or "unknown"},
+        tags={EXECUTION_TAG: str(execution["id"])} | _provenance(inputs, execution["code_version"]),
     )
+
+
+def _provenance(inputs: Sequence[AssetKey], code_version: str | None) -> dict[str, str]:
+    """Lets Dagster call a block unsynced when its transforms have changed, and only then.
+
+    An input that is not named would be new to it, one with versions would be newer with each of its blocks; which blocks must be
+    built again because of their inputs is in the ledger.
+    """
+    versions = {get_input_data_version_tag(key): DEFAULT_DATA_VERSION.value for key in inputs}
+    pointers = {get_input_event_pointer_tag(key): NULL_EVENT_POINTER for key in inputs}
+    return {CODE_VERSION_TAG: code_version or "unknown"} | versions | pointers
 
 
 def _figures(execution: Row, block: Row) -> Metadata:

@@ -32,6 +32,12 @@ def table_keys(lineage: Lineage, table: str) -> list[AssetKey]:
     return builders or [AssetKey(table.split("."))]
 
 
+def input_keys(lineage: Lineage, module: Module) -> list[AssetKey]:
+    """The assets that a module reads."""
+    keys = [key for table in module.inputs for key in table_keys(lineage, table)]
+    return [key for key in dict.fromkeys(keys) if key != module_key(module)]
+
+
 def identifier(text: str) -> str:
     """Letters, digits and underscores, as Dagster wants its names."""
     return re.sub(r"\W+", "_", text).strip("_") or "unnamed"

@@ -25,7 +25,7 @@ from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.orchestration.events import block_checks, declared_checks, materialization, topic_checks
-from dwh_assets.orchestration.names import EXECUTION_TAG, module_key
+from dwh_assets.orchestration.names import EXECUTION_TAG, input_keys, module_key
 
 Event = AssetMaterialization | AssetCheckEvaluation
 Row = dict[str, Any]
@@ -62,7 +62,8 @@ class Reporter:
 
     def _loaded(self, module: Module, report: Report, found: bool) -> list[AssetMaterialization]:
         sent = _already_sent(self.instance, module, report) if found else set()
-        return [materialization(module, report.execution, block) for block in report.blocks if block["key"] not in sent]
+        inputs, execution = input_keys(self.lineage, module), report.execution
+        return [materialization(module, inputs, execution, block) for block in report.blocks if block["key"] not in sent]
 
     def check_newest(self, module: Module) -> None:
         """What the checks say of what is loaded now, where a person asks for them alone."""

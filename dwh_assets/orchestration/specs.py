@@ -19,8 +19,8 @@ from dagster import (
     TableSchema,
 )
 
-from dwh_assets.model.module import Lineage, Module, SourceTable
-from dwh_assets.orchestration.names import BUILT_IN_CHECKS, check_name, identifier, module_key, table_keys, team
+from dwh_assets.model.module import Module, SourceTable
+from dwh_assets.orchestration.names import BUILT_IN_CHECKS, check_name, identifier, input_keys, module_key, team
 from dwh_assets.orchestration.project import Project
 from dwh_assets.processors.transform import code_version
 
@@ -35,7 +35,7 @@ def module_spec(project: Project, module: Module) -> AssetSpec:
     folder = project.settings.transforms_folder
     return AssetSpec(
         key=module_key(module),
-        deps=[AssetDep(key, partition_mapping=AllPartitionMapping()) for key in _inputs(project.lineage, module)],
+        deps=[AssetDep(key, partition_mapping=AllPartitionMapping()) for key in input_keys(project.lineage, module)],
         skippable=True,  # a run says itself what it loaded
         group_name=identifier(module.area or "default"),
         owners=[team(module.owner)] if module.owner else None,
@@ -68,11 +68,6 @@ def check_specs(module: Module) -> list[AssetCheckSpec]:
         for number, check in enumerate(module.checks)
     ]
     return [*built_in, *declared]
-
-
-def _inputs(lineage: Lineage, module: Module) -> list[AssetKey]:
-    keys = [key for table in module.inputs for key in table_keys(lineage, table)]
-    return [key for key in dict.fromkeys(keys) if key != module_key(module)]
 
 
 def _all_sql(module: Module) -> bool:
