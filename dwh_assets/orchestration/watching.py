@@ -13,6 +13,7 @@ from dagster import (
     DagsterInstance,
     DagsterRunStatus,
     DefaultSensorStatus,
+    MetadataValue,
     RunRecord,
     RunsFilter,
     SensorDefinition,
@@ -90,8 +91,9 @@ class Watcher:
         for record in instance.get_run_records(recent, limit=200):
             run = record.dagster_run
             if run.run_id not in self._failed:
-                topic = run.tags.get(TOPIC_TAG)
-                engine.alerts.raise_alert("run_failed", f"run:{run.run_id}", topic, None, "error", _problem(instance, record))
+                topic, problem = run.tags.get(TOPIC_TAG), _problem(instance, record)
+                if problem is not None:
+                    engine.alerts.raise_alert("run_failed", f"run:{run.run_id}", topic, None, "error", problem)
                 self._failed.add(run.run_id)
 
 
@@ -106,15 +108,18 @@ def _observed(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _problem(instance: DagsterInstance, record: RunRecord) -> str:
-    """The text that the person would read on the page of the run."""
+def _problem(instance: DagsterInstance, record: RunRecord) -> str | None:
+    """The text that the person would read on the page of the run. None if its block is parked: that is an alert by itself."""
     run = record.dagster_run
     selected: Sequence[AssetKey] = sorted(run.asset_selection or ())
     what = ", ".join(key.to_user_string() for key in selected) or run.job_name
     for entry in instance.all_logs(run.run_id, of_type=DagsterEventType.STEP_FAILURE):
         data = entry.dagster_event.step_failure_data if entry.dagster_event else None
-        if data and data.user_failure_data and data.user_failure_data.description:
-            return f"run {run.run_id[:8]} of {what} failed: {data.user_failure_data.description}"
+        found = data.user_failure_data if data else None
+        if found and found.metadata.get("result") == MetadataValue.text("parked"):
+            return None
+        if found and found.description:
+            return f"run {run.run_id[:8]} of {what} failed: {found.description}"
     return f"run {run.run_id[:8]} of {what} failed; its page in Dagster says why"
 
 
