@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import ProxyHandler, Request, build_opener
 
 import yaml
 
@@ -19,6 +20,8 @@ from dwh_assets.orchestration.instance import environment, prepare_home
 HOST = "127.0.0.1"
 LOCATION = "dwh"
 MODULE = "dwh_assets.orchestration.definitions"
+LOADED = """{ workspaceOrError { ... on Workspace { locationEntries { loadStatus
+  locationOrLoadError { ... on PythonError { className } } } } } }"""
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,16 @@ def _listens(port: int) -> bool:
 
 
 def _answers(url: str) -> bool:
+    """Pages can be opened: before the webserver has reached the code server they would show an error instead of assets."""
+    request = Request(f"{url}/graphql", json.dumps({"query": LOADED}).encode(), {"Content-Type": "application/json"})  # noqa: S310
     try:
-        with urlopen(f"{url}/server_info", timeout=2) as reply:  # noqa: S310 - our own address on loopback
-            return reply.status == 200
+        with build_opener(ProxyHandler({})).open(request, timeout=5) as reply:  # loopback: a proxy could not reach it
+            entries = json.load(reply)["data"]["workspaceOrError"]["locationEntries"]
     except (URLError, OSError):
         return False
+    return all(entry["loadStatus"] == "LOADED" and _reached(entry["locationOrLoadError"]) for entry in entries)
+
+
+def _reached(location: dict[str, str] | None) -> bool:
+    """Definitions that cannot be loaded count as reached: the page tells why."""
+    return location is not None and location.get("className") != "DagsterUserCodeUnreachableError"
