@@ -63,7 +63,7 @@ def evaluate(
     lists.sync(context.instance, engine, modules)
     running = _running(context.instance, [row["topic"] for row in now.due])
     requests = [_request(context.instance, engine, known, row) for row in now.due if row["topic"] not in running]
-    reasons = [*(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()), *map(_why, now.waiting)]
+    reasons = [*(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()), *_why(engine, now.waiting)]
     for reason in reasons if requests else ():
         context.log.info(reason)
     if requests:
@@ -71,8 +71,9 @@ def evaluate(
     return SkipReason(SEPARATOR.join(reasons) or f"area {area} has no active tables")
 
 
-def _why(row: Row) -> str:
-    return f"{row['topic']}: {row['verdict']}, {row['reason']}"
+def _why(engine: Engine, waiting: Sequence[Row]) -> list[str]:
+    named = engine.topics.verdicts(sorted(row["topic"] for row in waiting)) if waiting else []
+    return [f"{row['topic']}: {row['verdict']}, {row['reason']}" for row in sorted(named, key=lambda row: row["topic"])]
 
 
 def _running(instance: DagsterInstance, topics: Sequence[str]) -> dict[str, str]:

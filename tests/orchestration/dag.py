@@ -27,7 +27,7 @@ from dwh_assets.orchestration.graph import definitions
 from dwh_assets.orchestration.names import module_key
 from dwh_assets.orchestration.partitions import PartitionLists
 from dwh_assets.orchestration.project import Project as Loaded
-from dwh_assets.orchestration.sensors import evaluate
+from dwh_assets.orchestration.sensors import SEPARATOR, evaluate
 from tests.engine.project import Project
 
 
@@ -125,4 +125,4 @@ def evaluations(dag: Dag, key: AssetKey) -> dict[str, AssetCheckEvaluation]:
 
 def texts(reasons: SensorResult | SkipReason) -> Sequence[str]:
     assert isinstance(reasons, SkipReason), reasons
-    return (reasons.skip_message or "").splitlines()
+    return (reasons.skip_message or "").split(SEPARATOR)

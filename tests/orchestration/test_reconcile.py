@@ -71,5 +71,9 @@ def test_the_watch_tells_of_sources_that_moved_on_and_of_runs_that_failed(dag: D
     observed = {event.asset_key.to_user_string() for event in watcher.watch(dag.instance, dag.project.engine).asset_events}  # type: ignore[union-attr]
     assert "src/seen" in observed
     assert not getattr(watcher.watch(dag.instance, dag.project.engine), "asset_events", None)
+    dag.instance.add_dynamic_partitions("seen.rows", ["nonsense"])
+    refused = dag.materialize("seen.rows", "nonsense")
+    watcher.watch(dag.instance, dag.project.engine)
     alerts = {a["key"]: a["text"] for a in dag.project.engine.alerts.listed()}
-    assert "check rows" in alerts[f"run:{result.run_id}"]
+    assert "failed: 'nonsense' is not the key of a block" in alerts[f"run:{refused.run_id}"]
+    assert f"run:{result.run_id}" not in alerts  # its block is parked, and that is an alert by itself
