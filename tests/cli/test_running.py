@@ -33,7 +33,8 @@ def embedded(run_folder: Path, spark_server: SparkServer) -> Project:
     return Project(folder, environment(folder, DWH_SPARK_REMOTE=spark_server.start(), DWH_DEADLINE_SECONDS="10"))
 
 
-def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Project):
+@pytest.mark.parametrize("how", ["--no-dagster", pytest.param("--dagster", marks=pytest.mark.exhaustive)])
+def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Project, how: str):
     home = embedded.folder / ".dwh"
     server = EmbeddedPostgres(home)
     embedded.environment["DWH_POSTGRES_URL"] = server.start()  # the source's rows must be there before
@@ -44,7 +45,7 @@ def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Pro
     without_url = {name: value for name, value in with_url.items() if name != "DWH_POSTGRES_URL"}
     output = embedded.folder / "up.out"
     with output.open("w") as out:
-        up = subprocess.Popen([DWH, "up"], env=os.environ | without_url, stdout=out, stderr=subprocess.STDOUT)
+        up = subprocess.Popen([DWH, "up", how], env=os.environ | without_url, stdout=out, stderr=subprocess.STDOUT)
     try:
         wait_until(lambda: output.read_text().count("mart.totals") > 0 or up.poll() is not None, "nothing was loaded")
         assert "2 modules, 1 sources; 3 added" in output.read_text()

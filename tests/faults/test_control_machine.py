@@ -279,6 +279,7 @@ def run(database: Database, examples: int, steps: int, phases: tuple[Phase, ...]
     run_state_machine_as_test(machine, settings=profile)
 
 
+@pytest.mark.exhaustive  # each protection has its tooth in test_teeth.py; here random steps must find it, too
 @pytest.mark.parametrize("off", ["token", "pointer", "lock"])
 def test_the_machine_sees_it_when_a_protection_is_off(database: Database, monkeypatch: pytest.MonkeyPatch, off: str) -> None:
     monkeypatch.setenv("DWH_UNPROTECTED", off)
