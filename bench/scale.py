@@ -20,6 +20,7 @@ class Scale:
     ledger: int = 1_000_000  # blocks of the topic whose next one is planned
     defined: int = 1000  # modules whose definitions are made for Dagster
     restated: int = 1000  # blocks that are restated by one run
+    together: int = 8  # topics that become due at once
     ticks: int = 6  # rounds from a sensor's tick to the loaded block
     repeats: int = 30  # of every short measurement; the median counts
 
