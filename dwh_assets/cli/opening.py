@@ -15,7 +15,7 @@ from dwh_assets.cli.output import working
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
-from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.control.server import store_url
 from dwh_assets.engine.presence import using_servers
 from dwh_assets.model.errors import ConfigError
 
@@ -38,7 +38,7 @@ def control_store(settings: Settings) -> Iterator[Database]:
     _require_warehouse(settings)
     log_to_file(settings)
     with using_servers(settings, spark=False):
-        url = settings.postgres_url.get_secret_value() if settings.postgres_url else EmbeddedPostgres(settings.home).start()
+        url = store_url(settings)
         database = Database(url, deadline=settings.deadline_seconds, size=2)
         try:
             with working("waiting for the control store"):

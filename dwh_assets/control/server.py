@@ -16,6 +16,7 @@ import psutil
 import psycopg
 
 from dwh_assets.config.machine import free_port, locked, port_is_free, write_private
+from dwh_assets.config.settings import Settings
 from dwh_assets.model.errors import ConfigError, ControlStoreDown
 
 _SYSTEM_USER = "pgserver"  # Postgres refuses to run as root; this is the user that the wheel itself would take
@@ -180,3 +181,8 @@ def _ensure_user(name: str) -> None:
         pwd.getpwnam(name)
     except KeyError:
         subprocess.run(["useradd", "--system", "--shell", "/usr/sbin/nologin", name], check=True, capture_output=True)  # noqa: S607
+
+
+def store_url(settings: Settings) -> str:
+    """The control store of these settings; an embedded one is started unless it runs."""
+    return settings.postgres_url.get_secret_value() if settings.postgres_url else EmbeddedPostgres(settings.home).start()

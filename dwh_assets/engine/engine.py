@@ -19,7 +19,7 @@ from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.partitions import PartitionStore
-from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.control.server import store_url
 from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
 from dwh_assets.model.errors import SourceError
@@ -126,7 +126,7 @@ class Engine:
 @contextmanager
 def open_engine(settings: Settings) -> Iterator[Engine]:
     """Open the warehouse of these settings; an embedded Postgres is started, and migrated, if there is none."""
-    url = settings.postgres_url.get_secret_value() if settings.postgres_url else EmbeddedPostgres(settings.home).start()
+    url = store_url(settings)
     engine = Engine(settings, url)
     try:
         migrate(engine.database)

@@ -13,7 +13,7 @@ from dagster._serdes import ConfigurableClass, ConfigurableClassData
 from dwh_assets.config.settings import load_settings
 from dwh_assets.control.assignments import AssignmentStore
 from dwh_assets.control.database import Database
-from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.control.server import store_url
 
 SILENCE = 30.0  # seconds after which a worker that is not heard of has lost its run
 
@@ -23,9 +23,7 @@ class WarmRunLauncher(RunLauncher, ConfigurableClass):
 
     def __init__(self, home: str, inst_data: ConfigurableClassData | None = None) -> None:
         settings = load_settings(home=home)
-        given = settings.postgres_url
-        url = given.get_secret_value() if given else EmbeddedPostgres(settings.home).start()
-        self._database = Database(url, deadline=settings.deadline_seconds, size=2)
+        self._database = Database(store_url(settings), deadline=settings.deadline_seconds, size=2)
         self._assignments = AssignmentStore(self._database)
         self._inst_data = inst_data
         super().__init__()

@@ -14,7 +14,7 @@ from dagster_postgres import DagsterPostgresStorage
 from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
-from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.control.server import store_url
 
 SCHEMA = "dagster"
 
@@ -37,7 +37,7 @@ class ControlStoreStorage(DagsterPostgresStorage):
 def storage_url(home: str) -> str:
     """The control store's URL as dagster-postgres wants it, with a search path of its own."""
     settings = load_settings(home=os.fspath(home))
-    given = settings.postgres_url.get_secret_value() if settings.postgres_url else EmbeddedPostgres(settings.home).start()
+    given = store_url(settings)
     database = Database(given, deadline=settings.deadline_seconds, size=1)
     migrate(database)  # the schema must be there before Dagster fills it
     database.close()

@@ -117,6 +117,14 @@ class Project:
     def restate_span(self, span: Span) -> Outcome:
         return restate(self.engine, self.engine.lineage.active(), self.acts(), span, "a test")
 
+    def restatements(self, topic: str) -> list[tuple[int, int, str]]:
+        found = self.engine.database.fetch(
+            "select r.first_seq, r.last_seq, r.status from dwh.restatement r join dwh.topic t on t.id = r.topic_id "
+            "where t.name = %(topic)s order by r.id",
+            topic=topic,
+        )
+        return [(row["first_seq"], row["last_seq"], row["status"]) for row in found]
+
     def reset(self, topic: str, pos: datetime, id_: int) -> Outcome:
         """Take back every block beyond a bound."""
         return reset_backward(self.engine, self.engine.lineage.active(), self.acts(), topic, Position(pos, int(id_)), "a test")
@@ -157,12 +165,13 @@ def plain(value: Any) -> Any:
     return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
 
 
-def settings_of(folder: Path, database_url: str, spark_remote: str) -> Any:
+def settings_of(folder: Path, database_url: str, spark_remote: str, slots: int = 1, **others: Any) -> Any:
     return load_settings(
         home=folder / "home",
         project=folder,
         postgres_url=database_url,
         spark_remote=spark_remote,
         tick_seconds=0.05,
-        slots=1,
+        slots=slots,
+        **others,
     )

@@ -89,14 +89,6 @@ class Dag:
         key = module_key(self.loaded.lineage.module(module))
         return self.instance.get_materialized_partitions(key)
 
-    def restatements(self, topic: str) -> list[tuple[int, int, str]]:
-        found = self.project.engine.database.fetch(
-            "select r.first_seq, r.last_seq, r.status from dwh.restatement r join dwh.topic t on t.id = r.topic_id "
-            "where t.name = %(topic)s order by r.id",
-            topic=topic,
-        )
-        return [(row["first_seq"], row["last_seq"], row["status"]) for row in found]
-
 
 def failure_of(result: ExecuteInProcessResult) -> str:
     """What the person reads on the page of a failed run."""

@@ -16,13 +16,12 @@ from dagster import AssetKey, DagsterInstance, DagsterRun, DagsterRunStatus
 
 from dwh_assets.cli.supervising import Child, Supervisor
 from dwh_assets.config.machine import free_port
-from dwh_assets.config.settings import Settings, load_settings
 from dwh_assets.engine.engine import Engine
 from dwh_assets.orchestration.instance import prepare_home
 from dwh_assets.orchestration.partitions import sync_module
 from dwh_assets.orchestration.processes import dagster_processes
 from tests.engine.listeners import WebListener, serving
-from tests.engine.project import Project
+from tests.engine.project import Project, settings_of
 from tests.faults.nursery import eventually
 from tests.orchestration import gates
 from tests.orchestration.gates import Gate
@@ -114,14 +113,6 @@ class Stack:
         key = AssetKey(table.split("."))
         return [run for run in self.instance.get_runs() if key in (run.asset_selection or ())]
 
-    def restatements(self, topic: str) -> list[tuple[int, int, str]]:
-        found = self.project.engine.database.fetch(
-            "select r.first_seq, r.last_seq, r.status from dwh.restatement r join dwh.topic t on t.id = r.topic_id "
-            "where t.name = %(topic)s order by r.id",
-            topic=topic,
-        )
-        return [(row["first_seq"], row["last_seq"], row["status"]) for row in found]
-
     def child(self, name: str) -> Child:
         return self.supervisor.children[name]
 
@@ -134,18 +125,6 @@ def _failure(entry: Any) -> str:
     data = entry.dagster_event.event_specific_data if entry.dagster_event else None
     found, error = getattr(data, "user_failure_data", None), getattr(data, "error", None)
     return "".join(f"\n{text}" for text in (found and found.description, error and error.message) if text)
-
-
-def stack_settings(folder: Path, database_url: str, spark_remote: str) -> Settings:
-    return load_settings(
-        home=folder / "home",
-        project=folder,
-        postgres_url=database_url,
-        spark_remote=spark_remote,
-        tick_seconds=0.05,
-        slots=2,
-        ui_port=free_port(),
-    )
 
 
 @contextmanager
@@ -178,7 +157,7 @@ def _environment(project: Project, web: WebListener, gate: Gate) -> dict[str, st
 
 @contextmanager
 def opened_project(folder: Path, database_url: str, spark_remote: str) -> Iterator[Project]:
-    engine = Engine(stack_settings(folder, database_url, spark_remote), database_url)
+    engine = Engine(settings_of(folder, database_url, spark_remote, slots=2, ui_port=free_port()), database_url)
     (folder / "lineage" / "sources").mkdir(parents=True)
     try:
         yield Project(folder, engine)

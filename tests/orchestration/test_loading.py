@@ -44,7 +44,7 @@ def test_a_tick_plans_blocks_as_missing_partitions_and_asks_for_one_run_that_loa
 def test_committed_blocks_are_restated_in_one_job_and_unknown_keys_refused(dag: Dag) -> None:
     first, second = loaded(dag, "again.rows")
     assert dag.materialize("again.rows", first, second).success
-    assert dag.restatements("again.rows") == [(1, 2, "committed")]
+    assert dag.project.restatements("again.rows") == [(1, 2, "committed")]
     dag.instance.add_dynamic_partitions("again.rows", ["20260301-000099", "nonsense"])
     assert "20260301-000099 is not a block of again.rows" in failure_of(dag.materialize("again.rows", "20260301-000099"))
     assert "'nonsense' is not the key of a block" in failure_of(dag.materialize("again.rows", "nonsense"))
@@ -61,7 +61,7 @@ def test_a_block_out_of_order_is_refused_with_the_one_that_comes_first(dag: Dag)
     assert f"blocks are loaded in order, and {second} comes before" in refusal
     assert dag.materialize("order.rows", second, third).success
     assert dag.loaded_keys("order.rows") == set(dag.keys("order.rows")[:3])
-    assert dag.restatements("order.rows") == []
+    assert dag.project.restatements("order.rows") == []
 
 
 def test_a_topic_that_is_not_due_is_refused_by_its_verdict_unless_a_person_says_why(dag: Dag) -> None:
@@ -157,6 +157,6 @@ def test_a_thousand_blocks_are_restated_by_one_run(dag: Dag) -> None:
     keys = loaded(dag, "many.rows", 1000, maxstep="1", ahead="1000")
     assert len(keys) == 1000
     assert dag.materialize("many.rows", keys[0], keys[-1]).success
-    assert dag.restatements("many.rows") == [(1, 1000, "committed")]
+    assert dag.project.restatements("many.rows") == [(1, 1000, "committed")]
     assert dag.loaded_keys("many.rows") == set(keys)
     assert dag.project.verify() == []

@@ -146,7 +146,7 @@ def test_a_day_is_backfilled_by_typing_it_and_becomes_one_run_and_one_restatemen
     until(lambda: len(stack.runs("hand.days")) == 1, "the run of the backfill")  # its daemon looks every 30 s
     (run,) = stack.runs("hand.days")
     assert stack.ended(run.run_id) == SUCCESS, stack.log(run.run_id)
-    assert stack.restatements("hand.days") == [(1, 2, "committed")]
+    assert stack.project.restatements("hand.days") == [(1, 2, "committed")]
     assert {FIRST, "20260301-000002"} <= stack.materialized("hand.days")
     assert stack.project.rows("hand.days") == before
 
