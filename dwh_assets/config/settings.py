@@ -29,7 +29,7 @@ class Settings(AlertSettings):
     tick_seconds: float = Field(1, gt=0, description="pause between two ticks of the loop when nothing is due")
     slots: int = Field(2, ge=1, le=64, description="blocks loaded side by side by one loop")
     deadline_seconds: float = Field(30, gt=0, description="how long a lost control database or Spark is waited for")
-    block_seconds: float = Field(30, gt=0, description="time that a block should take while its topic is behind")
+    block_seconds: float = Field(60, gt=0, description="time that a block should take while its topic is behind")
     ui_port: int = Field(3000, ge=1, le=65535, description="port of Dagster's UI on this machine; a free one if it is taken")
     log_format: Literal["text", "json"] = Field("text", description="form of the log lines in home/logs")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")

@@ -18,7 +18,8 @@ from dwh_assets.model.position import EARLIEST, MAX_ID, Bounds
 from dwh_assets.sources.cutting import FileRange
 from dwh_assets.sources.rows import Rows, instant, micros, together
 from dwh_assets.warehouse.catalog import Catalog
-from dwh_assets.warehouse.manifests import FileStat, data_files
+from dwh_assets.warehouse.file_stats import FileStat
+from dwh_assets.warehouse.manifests import data_files
 from dwh_assets.warehouse.reading import Span, read_columns
 from dwh_assets.warehouse.schemas import sql_type
 

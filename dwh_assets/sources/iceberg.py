@@ -17,7 +17,7 @@ from dwh_assets.sources.histogram import cut_frame
 from dwh_assets.sources.rows import Rows, appeared, together
 from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
 from dwh_assets.warehouse.catalog import CATALOG, Catalog
-from dwh_assets.warehouse.manifests import FileStat
+from dwh_assets.warehouse.file_stats import FileStat
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

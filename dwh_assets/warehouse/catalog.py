@@ -7,18 +7,21 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
 from pyiceberg.io import load_file_io
-from pyiceberg.manifest import ManifestEntry, ManifestFile
+from pyiceberg.manifest import ManifestFile
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from sqlalchemy import create_engine, make_url
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull, PointerTaken
+from dwh_assets.warehouse.file_stats import FileStat, file_stat
 from dwh_assets.warehouse.sql_catalog import OrderedSqlCatalog
 
 CATALOG = "dwh"
@@ -29,6 +32,15 @@ IDLE_MS = 60_000  # a process that is stopped inside a transaction must not hold
 MANIFESTS = 1024
 _NO_SPACE_STATE = "53100"
 T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A schema, told from others by its table and number: it has no hash of its own."""
+
+    table: str
+    number: int
+    schema: Schema = field(compare=False)
 
 
 class Catalog:
@@ -43,11 +55,12 @@ class Catalog:
         self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false")
         self.sql.engine.dispose()
         self.sql.engine = create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=6, pool_timeout=30)
-        self._entries = lru_cache(maxsize=MANIFESTS)(self._read_entries)
+        self._files = lru_cache(maxsize=MANIFESTS)(self._read_files)
 
-    def entries(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
-        """The live entries of a manifest. Manifests never change, so the newest ones are kept in memory."""
-        return self._entries(manifest)
+    def files(self, table: Table, manifest: ManifestFile) -> tuple[FileStat, ...]:
+        """The live files of a manifest, in the words of the table's schema. Manifests never change, so the newest ones are
+        kept in memory."""
+        return self._files(manifest, _Columns(str(table.metadata.table_uuid), table.metadata.current_schema_id, table.schema()))
 
     def load(self, name: str) -> Table:
         """The table as it is now; nothing is cached."""
@@ -89,9 +102,10 @@ class Catalog:
     def close(self) -> None:
         self.sql.engine.dispose()
 
-    def _read_entries(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+    def _read_files(self, manifest: ManifestFile, columns: _Columns) -> tuple[FileStat, ...]:
         io = load_file_io(self.sql.properties, manifest.manifest_path)
-        return tuple(manifest.fetch_manifest_entry(io, discard_deleted=True))
+        entries = manifest.fetch_manifest_entry(io, discard_deleted=True)
+        return tuple(file_stat(entry, columns.schema) for entry in entries)
 
     @contextmanager
     def asking(self, name: str) -> Iterator[None]:

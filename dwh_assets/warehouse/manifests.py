@@ -6,30 +6,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import pyiceberg.types as ice
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestFile
-from pyiceberg.schema import Schema
+from pyiceberg.manifest import ManifestContent, ManifestFile
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from dwh_assets.model.errors import SourceError, StagedAgain
-from dwh_assets.warehouse.bounds import Value, exact_bound, has_exact_bounds
+from dwh_assets.warehouse.bounds import Value
 from dwh_assets.warehouse.branches import Fork
 from dwh_assets.warehouse.catalog import Catalog
-
-
-@dataclass(frozen=True)
-class FileStat:
-    """One data file. Bounds are kept where they are exact (not for text); nulls where they are counted (not in lists, maps)."""
-
-    path: str
-    rows: int
-    bytes: int
-    lower: dict[str, Value]
-    upper: dict[str, Value]
-    nulls: dict[str, int]
-    partition: tuple[Value, ...]
-    file: DataFile = field(repr=False, compare=False)
+from dwh_assets.warehouse.file_stats import FileStat
 
 
 @dataclass(frozen=True)
@@ -78,8 +63,7 @@ def data_files(catalog: Catalog, table: str, snapshot_id: int) -> list[FileStat]
     """Every data file of the table as of the snapshot."""
     loaded = catalog.load(table)
     with catalog.asking(table):
-        entries = _entries(catalog, _data_manifests(loaded, snapshot_of_id(loaded, snapshot_id)))
-        return [_stat(entry.data_file, loaded.schema()) for entry in entries]
+        return list(_files(catalog, loaded, _data_manifests(loaded, snapshot_of_id(loaded, snapshot_id))))
 
 
 def snapshot_of_id(table: Table, snapshot_id: int) -> Snapshot:
@@ -112,50 +96,20 @@ def _added_by(catalog: Catalog, table: Table, snapshots: list[Snapshot]) -> Iter
     ids = {snapshot.snapshot_id for snapshot in snapshots}
     # An append may merge older manifests into its own: what counts is who added the entry, not who wrote the manifest.
     manifests = [m for m in _data_manifests(table, snapshots[0]) if m.added_snapshot_id in ids]
-    for entry in _entries(catalog, manifests):
-        if entry.snapshot_id in ids:
-            yield _stat(entry.data_file, table.schema())
+    yield from (file for file in _files(catalog, table, manifests) if file.added_by in ids)
 
 
 def _data_manifests(table: Table, snapshot: Snapshot) -> list[ManifestFile]:
     return [manifest for manifest in snapshot.manifests(table.io) if manifest.content == ManifestContent.DATA]
 
 
-def _entries(catalog: Catalog, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
+def _files(catalog: Catalog, table: Table, manifests: Iterable[ManifestFile]) -> Iterator[FileStat]:
     for manifest in manifests:
-        yield from catalog.entries(manifest)
+        yield from catalog.files(table, manifest)
 
 
 def _operation(snapshot: Snapshot) -> Operation | None:
     return snapshot.summary.operation if snapshot.summary else None
-
-
-def _stat(file: DataFile, schema: Schema) -> FileStat:
-    return FileStat(
-        path=file.file_path,
-        rows=file.record_count,
-        bytes=file.file_size_in_bytes,
-        lower=_bounds(file.lower_bounds, schema),
-        upper=_bounds(file.upper_bounds, schema),
-        nulls=_nulls(file, schema),
-        partition=tuple(file.partition[i] for i in range(len(file.partition))),
-        file=file,
-    )
-
-
-def _bounds(raw: dict[int, bytes] | None, schema: Schema) -> dict[str, Value]:
-    found = {}
-    for field_id, value in (raw or {}).items():
-        name = schema.find_column_name(field_id)
-        type_ = schema.find_type(field_id) if name else None
-        if name and isinstance(type_, ice.PrimitiveType) and has_exact_bounds(type_):
-            found[name] = exact_bound(type_, value)
-    return found
-
-
-def _nulls(file: DataFile, schema: Schema) -> dict[str, int]:
-    named = ((schema.find_column_name(field_id), count) for field_id, count in (file.null_value_counts or {}).items())
-    return {name: count for name, count in named if name}
 
 
 def _sums(files: tuple[FileStat, ...]) -> dict[str, int]:

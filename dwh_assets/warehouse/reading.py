@@ -15,7 +15,8 @@ from pyiceberg.types import DecimalType
 
 from dwh_assets.warehouse.bounds import Value
 from dwh_assets.warehouse.catalog import Catalog
-from dwh_assets.warehouse.manifests import FileStat, snapshot_of_id
+from dwh_assets.warehouse.file_stats import FileStat
+from dwh_assets.warehouse.manifests import snapshot_of_id
 
 
 @dataclass(frozen=True)
