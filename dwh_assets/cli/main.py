@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, lineage, looking, proving, restating, running
+from dwh_assets.cli import acting, batches, lineage, looking, proving, restating, running
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -63,7 +63,7 @@ def settings(
 
 
 _GROUPS = {
-    "Load": (running.up, running.run, running.down),
+    "Load": (running.up, running.run, running.down, batches.start),
     "Look": (
         looking.status,
         looking.why,
@@ -80,12 +80,14 @@ _GROUPS = {
         acting.reset,
         acting.unlock,
         restating.restate,
+        batches.next_run,
     ),
     "Prove": (proving.verify, proving.bench),
 }
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
         app.command(rich_help_panel=_group)(_command)
+app.add_typer(batches.app, name="batch", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 
 

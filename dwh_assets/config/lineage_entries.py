@@ -13,7 +13,7 @@ from pydantic_core import ErrorDetails
 
 from dwh_assets.config import yaml_lines
 from dwh_assets.config.lineage_fields import nearest
-from dwh_assets.config.lineage_forms import BatchForm, Form, ModuleForm, SourceForm
+from dwh_assets.config.lineage_forms import BatchForm, CommandForm, Form, ModuleForm, SourceForm
 from dwh_assets.config.yaml_lines import Document, YamlRefused, read_yaml
 
 BATCHES_FOLDER = "batches"
@@ -71,6 +71,7 @@ class Entries:
     sources: tuple[Entry[SourceForm], ...]
     problems: tuple[Problem, ...]
     batches: tuple[Entry[BatchForm], ...]
+    commands: tuple[Entry[CommandForm], ...]
     unread: frozenset[str]  # names that refused files give: other files that name them are not to blame
 
 
@@ -83,8 +84,9 @@ def dotted(path: Iterable[str | int]) -> str:
 
 
 def read_entries(folder: Path) -> Entries:
-    """Every module, source and batch below this folder, with the problems of those that could not be read."""
+    """Every module, command, source and batch below this folder, with the problems of those that could not be read."""
     modules: list[Entry[ModuleForm]] = []
+    commands: list[Entry[CommandForm]] = []
     sources: list[Entry[SourceForm]] = []
     batches: list[Entry[BatchForm]] = []
     problems: list[Problem] = []
@@ -93,13 +95,19 @@ def read_entries(folder: Path) -> Entries:
         file, parts = shown(path, folder), path.relative_to(folder).parts
         if len(parts) != 2:
             problems.append(Problem(file, 1, "", "is not in the folder of an area; move it to lineage/<area>/<table>.yaml"))
-        elif parts[0] == SOURCES_FOLDER:
-            _read(path, file, SourceForm, sources, problems, unread)
+            continue
+        document = _document(path, file, problems)
+        if document is None:
+            continue
+        if parts[0] == SOURCES_FOLDER:
+            _read(path, file, document, SourceForm, sources, problems, unread)
         elif parts[0] == BATCHES_FOLDER:
-            _read(path, file, BatchForm, batches, problems, unread)
+            _read(path, file, document, BatchForm, batches, problems, unread)
+        elif isinstance(document.value, dict) and "module" in document.value:
+            _read(path, file, document, CommandForm, commands, problems, unread)
         else:
-            _read(path, file, ModuleForm, modules, problems, unread)
-    return Entries(tuple(modules), tuple(sources), tuple(problems), tuple(batches), frozenset(unread))
+            _read(path, file, document, ModuleForm, modules, problems, unread)
+    return Entries(tuple(modules), tuple(sources), tuple(problems), tuple(batches), tuple(commands), frozenset(unread))
 
 
 def shown(path: Path, folder: Path) -> str:
@@ -111,24 +119,36 @@ def _yaml_files(folder: Path) -> list[Path]:
     return sorted(path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
 
 
-def _read(
-    path: Path, file: str, form: type[FormT], entries: list[Entry[FormT]], problems: list[Problem], unread: set[str]
-) -> None:
+def _document(path: Path, file: str, problems: list[Problem]) -> Document | None:
     try:
-        document = read_yaml(path.read_text(encoding="utf-8"))
+        return read_yaml(path.read_text(encoding="utf-8"))
     except YamlRefused as error:
         problems.append(Problem(file, error.line, "", str(error)))
-        return
     except UnicodeDecodeError:
         problems.append(Problem(file, 1, "", "is not UTF-8 text"))
-        return
+    return None
+
+
+def _read(
+    path: Path,
+    file: str,
+    document: Document,
+    form: type[FormT],
+    entries: list[Entry[FormT]],
+    problems: list[Problem],
+    unread: set[str],
+) -> None:
     several = form is SourceForm and isinstance(document.value, list)
     for at in [(i,) for i in range(len(document.value))] if several else [()]:
         value = document.value[at[0]] if at else document.value
         found = [*_secrets(file, document, at, value), *_validate(file, path.parent.name, document, at, value, form, entries)]
         problems += found
         if found and isinstance(value, dict):
-            unread |= {name.partition("#")[0] for name in (value.get("table"), value.get("name")) if isinstance(name, str)}
+            unread |= {
+                name.partition("#")[0]
+                for name in (value.get("table"), value.get("name"), value.get("module"))
+                if isinstance(name, str)
+            }
 
 
 def _validate(

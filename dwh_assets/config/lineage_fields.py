@@ -11,6 +11,7 @@ from zoneinfo import available_timezones
 
 from pydantic import BeforeValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr
 
+from dwh_assets.config.frequency import problem_of
 from dwh_assets.model.duration import parse_duration
 from dwh_assets.model.module import PROCESSORS
 from dwh_assets.model.topic import TopicName
@@ -170,9 +171,11 @@ def _batch_name(value: Any) -> str:
 
 
 def _frequency(value: Any) -> str:
-    fields = value.split() if isinstance(value, str) else []
-    if len(fields) != 5 or not all(re.fullmatch(r"[\d*/,\-A-Za-z]+", field) for field in fields):
-        raise ValueError(f"{value!r} is not a cron expression; write five fields such as '0 3 * * *' for every day at 3:00")
+    problem = problem_of(value) if isinstance(value, str) else "it is not text"
+    if problem is not None:
+        raise ValueError(
+            f"{value!r} is not a cron expression ({problem}); write five fields such as '0 3 * * *' for every day at 3:00"
+        )
     return value
 
 
@@ -190,3 +193,6 @@ def _variable(value: Any) -> str:
 
 
 Variable = Annotated[str, PlainValidator(_variable, json_schema_input_type=str)]
+
+
+FunctionName = Annotated[str, _matches(re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"), "package.module:function")]

@@ -7,11 +7,12 @@ from typing import Any
 
 from dwh_assets.config.lineage_checks import check_problems, checks_of
 from dwh_assets.config.lineage_entries import Entries, Entry, Problem, read_entries
-from dwh_assets.config.lineage_forms import ActionForm, BatchForm, ModuleForm, SourceForm, lineage_schema
+from dwh_assets.config.lineage_forms import ActionForm, BatchForm, CommandForm, ModuleForm, SourceForm, lineage_schema
 from dwh_assets.config.lineage_rules import lineage_problems, module_problems, source_problems
 from dwh_assets.config.lineage_sql import sql_problems
+from dwh_assets.model.batch import Batch, Command, Link
 from dwh_assets.model.errors import LineageError
-from dwh_assets.model.module import PROCESSORS, Action, Batch, Lineage, Module, SourceTable
+from dwh_assets.model.module import PROCESSORS, Action, Lineage, Module, SourceTable
 from dwh_assets.model.topic import TopicName
 
 __all__ = ["lineage_schema", "load_lineage"]
@@ -51,11 +52,41 @@ def _lineage(entries: Entries, transforms: Path) -> Lineage:
     modules = tuple(_module(entry, positions, transforms) for entry in entries.modules)
     places = {entry.form.name: entry.place for entry in entries.sources}
     places |= {entry.form.table: entry.place for entry in entries.modules}
-    return Lineage(modules, sources, places, tuple(_batch(entry.form) for entry in entries.batches))
+    places |= {entry.form.module: entry.place for entry in entries.commands}
+    places |= {entry.form.batch: entry.place for entry in entries.batches}
+    batches = tuple(_batch(entry.form) for entry in entries.batches)
+    return Lineage(modules, sources, places, batches, tuple(_command(entry) for entry in entries.commands))
 
 
 def _batch(form: BatchForm) -> Batch:
-    return Batch(form.batch, tuple(form.modules), form.description, form.frequency, form.timezone, form.active)
+    return Batch(
+        name=form.batch,
+        modules=tuple(Link(link.module, link.active) for link in form.modules),
+        batches=tuple(Link(link.batch, link.active) for link in form.batches),
+        kind=form.kind,
+        description=form.description,
+        frequency=form.frequency,
+        timezone=form.timezone,
+        time=form.time,
+        after=tuple(form.after),
+        retries=form.retries,
+        active=form.active,
+    )
+
+
+def _command(entry: Entry[CommandForm]) -> Command:
+    form = entry.form
+    return Command(
+        name=form.module,
+        kind="command" if form.command else "python",
+        run=tuple(form.command or [form.python or ""]),
+        area=entry.area,
+        description=form.description,
+        owner=form.owner,
+        depends_on=tuple(form.depends_on),
+        timeout=form.timeout,
+        active=form.active,
+    )
 
 
 def _module(entry: Entry[ModuleForm], positions: dict[str, tuple[str, str]], transforms: Path) -> Module:

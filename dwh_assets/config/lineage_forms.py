@@ -16,6 +16,7 @@ from dwh_assets.config.lineage_fields import (
     Duration,
     Flag,
     Frequency,
+    FunctionName,
     ModuleName,
     PositiveDuration,
     Processor,
@@ -28,6 +29,7 @@ from dwh_assets.config.lineage_fields import (
     Transform,
     Variable,
 )
+from dwh_assets.model.batch import BatchKind
 from dwh_assets.model.module import Severity
 
 Number = StrictInt | StrictFloat
@@ -175,28 +177,90 @@ class SourceForm(Form):
     active: Flag = True
 
 
+class CommandForm(Form):
+    """A module that is no table: a script, or a Python function, run by a batch or by hand."""
+
+    module: ModuleName = Field(description="its name, as batches list it, such as ops.refresh_rates")
+    command: Annotated[list[Text], Field(min_length=1)] | None = Field(
+        None, description="the words of the command; it runs in the project's folder"
+    )
+    python: FunctionName | None = Field(None, description="package.module:function, imported from the project's folder")
+    description: Text = Field("", description="what it does")
+    owner: Text | None = Field(None, description="who answers for it")
+    depends_on: Annotated[list[ModuleName], Distinct] = Field([], description="modules of the same batch that come first")
+    timeout: PositiveDuration = Field(timedelta(hours=1), description="after this time it is ended and has failed")
+    active: Flag = True
+
+    @model_validator(mode="after")
+    def one_of_two(self) -> CommandForm:
+        if (self.command is None) == (self.python is None):
+            raise ValueError("says what to run by exactly one of command and python")
+        return self
+
+
+class ModuleLink(Form):
+    module: ModuleName
+    active: Flag = True
+
+
+class BatchLink(Form):
+    batch: BatchName
+    active: Flag = True
+
+
+def _as_module_link(value: Any) -> Any:
+    return {"module": value} if isinstance(value, str) else value
+
+
+def _as_batch_link(value: Any) -> Any:
+    return {"batch": value} if isinstance(value, str) else value
+
+
+ModuleLinks = list[Annotated[ModuleLink, BeforeValidator(_as_module_link, json_schema_input_type=str | ModuleLink)]]
+BatchLinks = list[Annotated[BatchLink, BeforeValidator(_as_batch_link, json_schema_input_type=str | BatchLink)]]
+
+
 class BatchForm(Form):
     """A group of modules that is run as a job."""
 
     batch: BatchName = Field(description="its name")
     description: Text = ""
-    modules: Annotated[list[ModuleName], Field(min_length=1), Distinct] = Field(description="what it loads, in any order")
+    kind: BatchKind = Field(
+        "STANDARD",
+        description="STANDARD: by dependencies, goes on after a failure; MAINTENANCE: in its own order, stops at one",
+    )
+    modules: Annotated[ModuleLinks, Distinct] = Field(
+        [], description="names, or {module, active: false} to pass one over; in their order if it is MAINTENANCE"
+    )
+    batches: Annotated[BatchLinks, Distinct] = Field(
+        [], description="batches that are part of it; they come first, in this order"
+    )
     frequency: Frequency | None = Field(None, description="cron expression; without it only when it is asked for")
-    timezone: Timezone = Field("UTC", description="of the frequency")
+    timezone: Timezone = Field("UTC", description="of the frequency and the window")
+    time: DailyWindow | None = Field(None, description="daily window HH:MM-HH:MM; a run outside of it is cancelled")
+    after: Annotated[list[BatchName], Distinct] = Field([], description="it starts when all of these have succeeded")
+    retries: Count = Field(3, description="attempts in all at each of its modules")
     active: Flag = True
 
 
 def lineage_schema() -> dict[str, Any]:
-    """JSON schema of Lineage files for editors: a module, a source, a list of sources, or a batch."""
+    """JSON schema of Lineage files for editors: a module, a command, a source, a list of sources, or a batch."""
     module = ModuleForm.model_json_schema(ref_template="#/$defs/{model}")
     source = SourceForm.model_json_schema(ref_template="#/$defs/{model}")
     batch = BatchForm.model_json_schema(ref_template="#/$defs/{model}")
-    definitions = {**module.pop("$defs", {}), **source.pop("$defs", {}), **batch.pop("$defs", {})}
-    definitions |= {"module": module, "source": source, "batch": batch}
+    command = CommandForm.model_json_schema(ref_template="#/$defs/{model}")
+    definitions = {name: form for kind in (module, source, batch, command) for name, form in kind.pop("$defs", {}).items()}
+    definitions |= {"module": module, "source": source, "batch": batch, "command": command}
     source_ref = {"$ref": "#/$defs/source"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Lineage file",
-        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}, {"$ref": "#/$defs/batch"}],
+        "anyOf": [
+            {"$ref": "#/$defs/module"},
+            {"$ref": "#/$defs/command"},
+            source_ref,
+            {"type": "array", "items": source_ref},
+            {"$ref": "#/$defs/batch"},
+        ],
         "$defs": definitions,
     }

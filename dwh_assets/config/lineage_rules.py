@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from dwh_assets.config.lineage_entries import Entries, Entry, Problem
 from dwh_assets.config.lineage_fields import nearest
 from dwh_assets.config.lineage_forms import ModuleForm, SourceForm
 from dwh_assets.model import graph
+from dwh_assets.model.batch import cycle_of
 from dwh_assets.model.module import Lineage, Module
 
 STEP_LIKE = ("step", "one_day_step", "upsert", "history", "range")
@@ -63,7 +64,8 @@ def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
         yield places.problem(
             cycle[0], f"closes a cycle: {' -> '.join(cycle)}; use reads for what need not be waited for", cycle[1]
         )
-    yield from _batches(entries)
+    yield from _batches(entries, lineage)
+    yield from _commands(entries, lineage)
     tables = _Tables(lineage)
     for module in lineage.modules:
         yield from _reload_alone(module, tables, places)
@@ -71,16 +73,51 @@ def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
         yield from _shards_of_dependencies(module, tables, places)
 
 
-def _batches(entries: Entries) -> Iterator[Problem]:
-    """Batches of one name, and names that are no module's."""
-    known, seen = {entry.form.table for entry in entries.modules}, set[str]()
+def _batches(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
+    """Batches of one name, names that are no module's or batch's, and batches that contain or follow themselves."""
+    modules = {entry.form.table for entry in entries.modules} | {entry.form.module for entry in entries.commands}
+    batches, seen = {entry.form.batch for entry in entries.batches}, set[str]()
     for entry in entries.batches:
-        if entry.form.batch in seen:
-            yield entry.problem(f"there are two batches {entry.form.batch}", "batch")
-        seen.add(entry.form.batch)
-        for number, name in enumerate(entry.form.modules):
-            if name not in known and name.partition("#")[0] not in entries.unread:
-                yield entry.problem(f"there is no module {name}{nearest(name, known)}", "modules", number)
+        form = entry.form
+        if form.batch in seen:
+            yield entry.problem(f"there are two batches {form.batch}", "batch")
+        seen.add(form.batch)
+        if not form.modules and not form.batches:
+            yield entry.problem("is empty; list modules, batches, or both", "modules")
+        yield from _listed(entry, "modules", [link.module for link in form.modules], modules, entries.unread)
+        yield from _listed(entry, "batches", [link.batch for link in form.batches], batches, frozenset())
+        yield from _listed(entry, "after", form.after, batches, frozenset())
+    if (cycle := cycle_of(lineage.batches)) is not None:
+        entry = next(entry for entry in entries.batches if entry.form.batch == cycle[0])
+        field = "after" if cycle[1] in entry.form.after else "batches"
+        yield entry.problem(f"closes a cycle: {' -> '.join(cycle)}", field)
+
+
+def _listed(entry: Entry, field: str, names: Sequence[str], known: set[str], unread: frozenset[str]) -> Iterator[Problem]:
+    what = "module" if field == "modules" else "batch"
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            yield entry.problem(f"{name} is listed twice", field, number)
+        elif name not in known and name.partition("#")[0] not in unread:
+            yield entry.problem(f"there is no {what} {name}{nearest(name, known)}", field, number)
+
+
+def _commands(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
+    """Commands of one name, or of a table's, and dependencies that do not exist or go round."""
+    modules = {entry.form.table: entry.place for entry in entries.modules}
+    seen: dict[str, str] = {}
+    known = modules.keys() | {entry.form.module for entry in entries.commands}
+    for entry in entries.commands:
+        name = entry.form.module
+        if (place := modules.get(name) or seen.get(name)) is not None:
+            yield entry.problem(f"{name} is also declared by {place}; give it a name of its own", "module")
+        seen[name] = entry.place
+        for number, dependency in enumerate(entry.form.depends_on):
+            if dependency not in known and dependency.partition("#")[0] not in entries.unread:
+                yield entry.problem(f"there is no module {dependency}{nearest(dependency, known)}", "depends_on", number)
+    if (cycle := graph.command_cycle(lineage)) is not None:
+        entry = next(entry for entry in entries.commands if entry.form.module == cycle[0])
+        yield entry.problem(f"closes a cycle: {' -> '.join(cycle)}", "depends_on")
 
 
 class _Tables:

@@ -1,19 +1,23 @@
-"""Modules and sources as JSON, as the control store keeps them: durations and windows are text."""
+"""Modules, sources, batches and commands as JSON, as the control store keeps them: durations and windows are text."""
 
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+from dwh_assets.model.batch import Batch, Command, Link
 from dwh_assets.model.duration import format_duration, parse_duration
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
 from dwh_assets.model.window import Window
 
-_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after"})
-_PARTS = {"checks": Check, "before": Action, "after": Action}
-T = TypeVar("T", Module, SourceTable, Check, Action)
+_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "timeout"})
+_PARTS: dict[type, dict[str, type]] = {
+    Module: {"checks": Check, "before": Action, "after": Action},
+    Batch: {"modules": Link, "batches": Link},
+}
+T = TypeVar("T")
 
 
 def to_spec(module: Module) -> Spec:
@@ -33,6 +37,22 @@ def source_from_spec(spec: Spec) -> SourceTable:
     return _build(SourceTable, spec)
 
 
+def batch_to_spec(batch: Batch) -> Spec:
+    return _spec(batch)
+
+
+def batch_from_spec(spec: Spec) -> Batch:
+    return _build(Batch, spec)
+
+
+def command_to_spec(command: Command) -> Spec:
+    return _spec(command)
+
+
+def command_from_spec(spec: Spec) -> Command:
+    return _build(Command, spec)
+
+
 def _spec(value: Any) -> Spec:
     return {field.name: _json(getattr(value, field.name)) for field in fields(value)}
 
@@ -50,19 +70,19 @@ def _json(value: Any) -> Any:
 
 
 def _build(kind: type[T], spec: Spec) -> T:
-    if unknown := sorted(set(spec) - {field.name for field in fields(kind)}):
+    if unknown := sorted(set(spec) - {field.name for field in fields(cast("Any", kind))}):
         text = f"a stored {kind.__name__} has the fields {', '.join(unknown)}, which this version does not know"
         raise ConfigError(f"{text}; nothing was changed. Use the version that stored it, or apply the Lineage again.")
-    return kind(**{name: _value(name, value) for name, value in spec.items()})
+    return kind(**{name: _value(kind, name, value) for name, value in spec.items()})
 
 
-def _value(name: str, value: Any) -> Any:
+def _value(kind: type, name: str, value: Any) -> Any:
     if value is None:
         return None
     if name in _DURATIONS:
         return parse_duration(value)
     if name == "time":
         return Window.parse(value)
-    if name in _PARTS:
-        return tuple(_build(_PARTS[name], entry) for entry in value)
+    if part := _PARTS.get(kind, {}).get(name):
+        return tuple(_build(part, entry) for entry in value)
     return tuple(value) if isinstance(value, list) else value

@@ -48,8 +48,7 @@ class ActStore:
 
     @contextmanager
     def _act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:
-        if not reason.strip():
-            raise ActRefused(f"{code.lower()} {topic}: say why with --reason; it is kept in the event log.")
+        _require_reason(code.lower(), topic, reason)
         with self.database.transaction() as connection:
             row = lock_topic(connection, topic)
             log_event(connection, code, what + reason, who=self.who, kind="act", topic=topic)
@@ -130,6 +129,14 @@ class ActStore:
                 raise ActRefused(f"topic {topic} is being restated already; wait for it or look at `dwh blocks {topic}`.")
             return row["id"]
 
+    def ask_next_run(self, topic: str, code: str, reason: str) -> None:
+        """What the topic's next run shall do. Whoever loads it now is not disturbed."""
+        _require_reason("next-run", topic, reason)
+        with self.database.transaction() as connection:
+            row = lock_topic(connection, topic)
+            log_event(connection, "NEXT_RUN", f"{code.lower()}: {reason}", who=self.who, kind="act", topic=topic)
+            connection.execute(sql("ask_next_run"), {"topic_id": row["id"], "code": code})
+
     def _abort_running(self, act: Act, reason: str) -> None:
         act.connection.execute(sql("abort_running_execution"), {"topic_id": act.topic["id"], "reason": reason})
         act.connection.execute(sql("release_topic"), {"topic_id": act.topic["id"]})
@@ -143,6 +150,11 @@ class ActStore:
             sql("set_cursor_forward"),
             {"topic_id": act.topic["id"], "pos": to.pos, "id": to.id, "watermark": watermark},
         )
+
+
+def _require_reason(act: str, topic: str, reason: str) -> None:
+    if not reason.strip():
+        raise ActRefused(f"{act} {topic}: say why with --reason; it is kept in the event log.")
 
 
 def first_watermark(start: Position) -> Any:

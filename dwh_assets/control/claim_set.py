@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import psycopg
@@ -14,8 +14,9 @@ from dwh_assets.control.blocks import block_of, restated_blocks
 from dwh_assets.control.database import one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
-from dwh_assets.model.block import Block, Claim
-from dwh_assets.model.errors import DwhError, NotDue, Refused
+from dwh_assets.model.block import Block, Claim, Start
+from dwh_assets.model.errors import DwhError, NotDue, Refused, StartRefused
+from dwh_assets.model.evaluation import Decision, LinkState, ModuleFacts, evaluate_module
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Module
 from dwh_assets.model.verdict import DUE
@@ -31,6 +32,7 @@ class Work:
 
     row: Row
     blocks: tuple[Block, ...]
+    processing_code: str = "Proceed"
 
     @property
     def block_id(self) -> int | None:
@@ -59,39 +61,84 @@ class ClaimSet:
     worker: str
     lease_seconds: float
     modules: KnownModules
+    start: Start | None = None
 
     def claim(self, ids: Sequence[int], code_versions: Mapping[str, str], force: bool) -> dict[str, Claim | DwhError]:
         """By topic: a claim, or why there is none."""
         # A statement of its own, after the locks: only a snapshot that is taken now holds what the holders before committed.
-        rows = self.connection.execute(sql("judge_topics"), {"ids": list(ids)}).fetchall()
+        rows = self.judged(ids)
         found = {row["topic"]: self._judge(row, force) for row in rows}
         works = [work for work in found.values() if isinstance(work, Work)]
         return {topic: work for topic, work in found.items() if isinstance(work, DwhError)} | self._take(works, code_versions)
 
+    def judged(self, ids: Sequence[int]) -> list[Row]:
+        return self.connection.execute(sql("judge_topics"), {"ids": list(ids)}).fetchall()
+
     def _judge(self, row: Row, force: bool) -> Work | DwhError:
         topic, verdict = row["topic"], row["verdict"]
-        if verdict == "LOCKED" and protected("lock"):
-            return self._refuse(row, f"topic {topic}: {row['reason']}. Nothing was touched by this attempt.")
-        if verdict in ("INACTIVE", "NOT_INITIALISED") or not (verdict in DUE or force):
-            return NotDue(f"topic {topic} is not due: {verdict}, {row['reason']}")
+        if self.start is None:
+            if verdict == "LOCKED" and protected("lock"):
+                return self._abort(row)
+            if verdict in ("INACTIVE", "NOT_INITIALISED") or not (verdict in DUE or force):
+                return NotDue(f"topic {topic} is not due: {verdict}, {row['reason']}")
+        decision = evaluate_start(self.connection, row, self.start)
+        if not decision.runs:
+            return self._refuse(row, decision)
+        if verdict == "NOT_INITIALISED":
+            return NotDue(f"topic {topic} {row['reason']}")
         if row["running"] is not None:
             row = row | self._end_lost_execution(row)
-        return self._work(row)
+        if row["asked"] == "Rollback" or (self.start is not None and self.start.roll_back):
+            row = self._ask_rollback(row)
+        work = self._work(row)
+        return replace(work, processing_code=decision.code) if isinstance(work, Work) else work
 
-    def _refuse(self, row: Row, reason: str) -> Refused:
-        self.connection.execute(
+    def _abort(self, row: Row) -> Refused:
+        text = f"topic {row['topic']}: {row['reason']}. Nothing was touched by this attempt."
+        self.write_down(row, Decision("Abort", text))
+        return Refused(text)
+
+    def _refuse(self, row: Row, decision: Decision) -> DwhError:
+        """The run does not begin. What a person asked of it is done with; a loop's next run then waits for `repeat`."""
+        self.write_down(row, decision)
+        if decision.code == "Cancel" and row["asked"] == "Cancel" and row["active"]:
+            self.connection.execute(sql("forget_asked"), {"topic_id": row["topic_id"]})
+        text = f"{row['topic']}: {decision.text}."
+        return NotDue(f"topic {text}") if self.start is None else StartRefused(text, decision.code)
+
+    def write_down(self, row: Row, decision: Decision, execution_code: str | None = None) -> int:
+        """An instance that did nothing, with the reason. Returns its id."""
+        written = self.connection.execute(
             sql("insert_refused_execution"),
             {
                 "topic_id": row["topic_id"],
                 "token": row["token"],
                 "worker": self.worker,
-                "module_version": row["module_version"],
-                "execution_code": "Aborted",
-                "processing_code": "Abort",
-                "reason": reason,
+                "execution_code": execution_code or decision.execution_code,
+                "processing_code": decision.code,
+                "reason": decision.text,
+                "batch_instance": None if self.start is None else self.start.instance,
             },
         )
-        return Refused(reason)
+        return one(written)["id"]
+
+    def _ask_rollback(self, row: Row) -> Row:
+        """Take back what the last run loaded, by a restatement that this claim then carries out; a reload is only run again."""
+        self.connection.execute(sql("forget_asked"), {"topic_id": row["topic_id"]})
+        known = row["restatement_id"] is not None
+        span = None if known else self.connection.execute(sql("blocks_of_last_run"), {"topic_id": row["topic_id"]}).fetchone()
+        if span is None or span["first"] is None:
+            return row
+        values = {
+            "topic_id": row["topic_id"],
+            "kind": "restate" if span["processor"] == "reload" else "rollback",
+            "first": span["last"] if span["processor"] == "reload" else span["first"],
+            "last": span["last"],
+            "reason": "asked of the next run",
+            "who": self.worker,
+        }
+        self.connection.execute(sql("insert_restatement"), values)
+        return self.judged([row["topic_id"]])[0]
 
     def _end_lost_execution(self, row: Row) -> Row:
         """Returns what it changed of the topic's first unfinished block."""
@@ -117,13 +164,17 @@ class ClaimSet:
         if row["id"] is None:
             return NotDue(f"topic {topic} has no planned block yet; the next tick plans one")
         block = block_of(row)
+        worn_out = block.status == "parked" or block.crashes >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]
+        if worn_out and self.start is not None:
+            self.connection.execute(sql("reopen_block"), {"block_id": block.id, "waive": None})
+            block, worn_out = replace(block, status="open", failures=0, crashes=0), False
         if block.status == "open" and not protected("stored_range"):
             self._plan_anew(row, "void_unfinished_blocks")
             return NotDue(f"topic {topic}: a test lets it forget the block that was begun")
         if block.status == "planned" and block.bounds.next.pos > row["horizon"]:
             self._plan_anew(row, "drop_planned_blocks")
             return NotDue(f"topic {topic}: its horizon went back below the planned block; it is planned anew")
-        if block.status == "parked" or block.crashes >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]:
+        if worn_out:
             return self._park_crashing(row, block)
         return Work(row, (block,))
 
@@ -155,6 +206,8 @@ class ClaimSet:
                 "module_versions": [version for version, _ in modules],
                 "code_versions": [code_versions.get(work.row["topic"], "") for work in works],
                 "inputs": [json.dumps(module.inputs) for _, module in modules],
+                "processing_codes": [work.processing_code for work in works],
+                "batch_instance": None if self.start is None else self.start.instance,
                 "worker": self.worker,
                 "lease": self.lease_seconds,
             },
@@ -182,3 +235,23 @@ class ClaimSet:
             restatement=row["restatement_id"],
             kind=row["restatement_kind"] or "load",
         )
+
+
+def evaluate_start(connection: Connection, row: Row, start: Start | None) -> Decision:
+    """`row` is what dwh.startable says of the locked topic. An execution whose lease ran out was lost: it counts as failed."""
+    lost = (row["running"],) if row["running"] is not None and row["holder"] is None else ()
+    facts = ModuleFacts(
+        running=f"worker {row['holder']}" if row["holder"] and protected("lock") else None,
+        link=_link(connection, row, start),
+        active=row["active"],
+        asked="Rollback" if start is not None and start.roll_back and row["asked"] == "Proceed" else row["asked"],
+        failed=(*row["failed"], *lost),
+    )
+    return evaluate_module(facts)
+
+
+def _link(connection: Connection, row: Row, start: Start | None) -> LinkState:
+    if start is None or start.batch is None:
+        return "alone"
+    link = connection.execute(sql("link_of_module"), {"batch": start.batch, "module": row["module"]}).fetchone()
+    return "missing" if link is None else "active" if link["active"] else "inactive"

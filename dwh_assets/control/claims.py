@@ -13,8 +13,9 @@ from dwh_assets.control.claim_set import ClaimSet, KnownModules
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
-from dwh_assets.model.block import CheckResult, Claim
+from dwh_assets.model.block import CheckResult, Claim, Hold, Start
 from dwh_assets.model.errors import DwhError, LeaseLost, NotDue, UnknownTopic
+from dwh_assets.model.evaluation import Decision
 from dwh_assets.model.failpoints import failpoint, protected
 
 Connection = psycopg.Connection[Any]
@@ -28,16 +29,17 @@ class ClaimStore:
         self.lease_seconds = lease_seconds
         self._modules = KnownModules()
 
-    def claim(self, topic: str, code_version: str = "", force: bool = False) -> Claim:
+    def claim(self, topic: str, code_version: str = "", force: bool = False, start: Start | None = None) -> Claim:
         """Take the topic's first block, in one transaction: evaluation, lease, token, execution row (D4, S32).
 
         Raises NotDue when there is nothing to do, Refused when another worker holds the topic. `force` is for acts by hand: it
-        passes over delay, dependencies, repeat, window and back-off, never over the lease.
+        passes over delay, dependencies, repeat, window and back-off, never over the lease. `start` is a run that was asked for:
+        it is written down also where its evaluation does not let it begin (StartRefused).
         """
         failpoint("claim.before")
         with self.database.transaction() as connection:
             row = lock_topic(connection, topic)
-            outcome = self._set(connection).claim([row["id"]], {topic: code_version}, force)[topic]
+            outcome = self._set(connection, start).claim([row["id"]], {topic: code_version}, force)[topic]
         if isinstance(outcome, DwhError):
             raise outcome
         failpoint("claim.after")
@@ -56,10 +58,17 @@ class ClaimStore:
         failpoint("claim.after")
         return found
 
-    def _set(self, connection: Connection) -> ClaimSet:
-        return ClaimSet(connection, self.worker, self.lease_seconds, self._modules)
+    def write_down(self, topic: str, start: Start, decision: Decision, execution_code: str | None = None) -> int:
+        """An instance of a run that touches nothing: it had nothing to do, or is left out. Returns its id."""
+        with self.database.transaction() as connection:
+            row = lock_topic(connection, topic)
+            values = {"topic_id": row["id"], "token": row["token"]}
+            return self._set(connection, start).write_down(values, decision, execution_code)
 
-    def renew(self, claim: Claim) -> bool:
+    def _set(self, connection: Connection, start: Start | None = None) -> ClaimSet:
+        return ClaimSet(connection, self.worker, self.lease_seconds, self._modules, start)
+
+    def renew(self, claim: Hold) -> bool:
         """False when the token was superseded."""
         parameters = {"topic_id": claim.topic_id, "token": claim.token, "lease": self.lease_seconds}
         return bool(self.database.fetch(sql("renew_lease"), **parameters))
@@ -170,7 +179,7 @@ def _unknown(connection: Connection, topic: str) -> UnknownTopic:
     return UnknownTopic(f"there is no topic {topic!r}.{hint} `dwh status` lists them all.")
 
 
-def lease_lost(claim: Claim, lease_seconds: float) -> LeaseLost:
+def lease_lost(claim: Hold, lease_seconds: float) -> LeaseLost:
     return LeaseLost(
         f"{claim.label}: token {claim.token} was superseded while this worker was paused or slow.\n"
         f"Nothing was published by this attempt and no data was lost; the newer worker continues from the same block.\n"

@@ -19,6 +19,7 @@ def log_event(
     topic: str | None = None,
     block_id: int | None = None,
     execution_id: int | None = None,
+    batch_instance_id: int | None = None,
 ) -> None:
     """Write one event in the caller's transaction, so that it is there exactly if its effect is."""
     connection.execute(
@@ -29,6 +30,7 @@ def log_event(
             "topic": topic,
             "block_id": block_id,
             "execution_id": execution_id,
+            "batch_instance_id": batch_instance_id,
             "who": who,
             "text": text,
         },

@@ -10,27 +10,39 @@ from typing import Any, Literal
 
 import psycopg
 
-from dwh_assets.config.lineage_spec import from_spec, source_from_spec, source_to_spec, to_spec
+from dwh_assets.config.lineage_spec import (
+    batch_from_spec,
+    batch_to_spec,
+    command_from_spec,
+    command_to_spec,
+    from_spec,
+    source_from_spec,
+    source_to_spec,
+    to_spec,
+)
 from dwh_assets.control.acts import first_watermark
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import initialise
+from dwh_assets.model.batch import Command
 from dwh_assets.model.errors import ActRefused, LineageError
 from dwh_assets.model.module import Lineage, Module, SourceTable, Spec
 from dwh_assets.model.position import EARLIEST, Position
+from dwh_assets.model.window import Window
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
+What = Literal["module", "source", "command", "batch"]
 PINNED = ("depends_on", "position", "table", "shards", "shard_by")  # what an open block was cut by (S5)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an apply will do to one module or source."""
+    """What an apply will do to one module, source, command or batch."""
 
     kind: Literal["add", "change", "remove"]
-    what: Literal["module", "source"]
+    what: What
     name: str
     fields: tuple[tuple[str, Any, Any], ...] = ()
 
@@ -42,7 +54,9 @@ class LineageStore:
     def active(self) -> Lineage:
         modules = tuple(from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
-        return Lineage(modules, sources)
+        batches = tuple(batch_from_spec(row["spec"]) for row in self.database.fetch(sql("active_batches")))
+        commands = tuple(command_from_spec(row["spec"]) for row in self.database.fetch(sql("active_commands")))
+        return Lineage(modules, sources, batches=batches, commands=commands)
 
     def exists(self) -> bool:
         """False where the database was not migrated yet, or not so far that this version can read it."""
@@ -65,7 +79,9 @@ class LineageStore:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
         modules = _diff("module", self._stored("active_modules"), _specs(lineage.modules, to_spec))
         sources = _diff("source", self._stored("active_sources"), _specs(lineage.sources, source_to_spec))
-        return [*sources, *modules]
+        commands = _diff("command", self._stored("active_commands"), _specs(lineage.commands, command_to_spec))
+        batches = _diff("batch", self._stored("active_batches"), _specs(lineage.batches, batch_to_spec))
+        return [*sources, *modules, *commands, *batches]
 
     def _stored(self, query: str) -> dict[str, Spec]:
         return {row["name"]: row["spec"] for row in self.database.fetch(sql(query))}
@@ -83,6 +99,7 @@ class LineageStore:
                 _put_source(connection, source)
             for change in changes:
                 _apply_change(connection, change, lineage, who)
+            _put_links(connection, [change for change in changes if change.what == "batch"], lineage)
         return changes
 
 
@@ -90,7 +107,7 @@ def _specs(things: tuple[Any, ...], spec_of: Callable[[Any], Spec]) -> dict[str,
     return {thing.name: spec_of(thing) for thing in things}
 
 
-def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
+def _diff(what: What, old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
     changes = [Change("add", what, name) for name in sorted(new.keys() - old.keys())]
     changes += [Change("remove", what, name) for name in sorted(old.keys() - new.keys())]
     for name in sorted(new.keys() & old.keys()):
@@ -134,26 +151,65 @@ def _apply_change(connection: Connection, change: Change, lineage: Lineage, who:
     if change.what == "source":
         if change.kind == "remove":
             connection.execute(sql("deactivate_source"), {"name": change.name})
+    elif change.what == "batch":
+        _apply_batch(connection, change, lineage, who)
     elif change.kind == "remove":
         _remove_module(connection, change.name, who)
+    elif change.what == "command":
+        command = next(command for command in lineage.commands if command.name == change.name)
+        _put_command(connection, command, lineage, who)
     else:
         _put_module(connection, lineage.module(change.name), lineage, who)
     text = f"{change.kind} {change.what} {change.name}" + "".join(f"; {field}" for field, _, _ in change.fields)
     log_event(connection, "LINEAGE", text, who=who, kind="act", topic=change.name)
 
 
+def _apply_batch(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:
+    if change.kind == "remove":
+        connection.execute(sql("deactivate_batch"), {"name": change.name})
+        connection.execute(sql("delete_links"), {"batch": change.name})
+        _keep_version(connection, change.name, None, lineage, who)
+        return
+    batch = lineage.batch(change.name)
+    spec = json.dumps(batch_to_spec(batch))
+    values = {name: getattr(batch, name) for name in ("name", "kind", "active", "retries", "frequency", "timezone")}
+    connection.execute(sql("put_batch"), values | _window(batch.time) | {"spec": spec})
+    _keep_version(connection, batch.name, spec, lineage, who)
+
+
+def _put_links(connection: Connection, changes: list[Change], lineage: Lineage) -> None:
+    """When all modules and batches are there: a batch may name one that comes with the same apply."""
+    for batch in (lineage.batch(change.name) for change in changes if change.kind != "remove"):
+        connection.execute(sql("delete_links"), {"batch": batch.name})
+        for query, links in (("insert_module_link", batch.modules), ("insert_batch_link", batch.batches)):
+            for sequence, link in enumerate(links, start=1):
+                values = {"batch": batch.name, "name": link.name, "sequence": sequence, "active": link.active}
+                connection.execute(sql(query), values)
+
+
+def _keep_version(connection: Connection, name: str, spec: str | None, lineage: Lineage, who: str) -> int:
+    kept = {"module": name, "spec": spec, "place": lineage.places.get(name, ""), "who": who}
+    return one(connection.execute(sql("insert_module_version"), kept))["version"]
+
+
+def _put_command(connection: Connection, command: Command, lineage: Lineage, who: str) -> None:
+    """It has a topic of its own name: there its lease and its history are."""
+    spec = json.dumps(command_to_spec(command))
+    version = _keep_version(connection, command.name, spec, lineage, who)
+    values = {"name": command.name, "kind": command.kind, "active": command.active, "area": command.area}
+    connection.execute(sql("put_command"), values | {"version": version, "spec": spec})
+    connection.execute(sql("put_topic"), {"name": command.name, "module": command.name, "target": None, "shard": None})
+
+
 def _remove_module(connection: Connection, name: str, who: str) -> None:
     connection.execute(sql("deactivate_module"), {"name": name})
-    version = {"module": name, "spec": None, "place": "", "who": who}
-    connection.execute(sql("insert_module_version"), version)
+    _keep_version(connection, name, None, Lineage((), ()), who)
 
 
 def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
     spec = json.dumps(to_spec(module))
-    place = lineage.places.get(module.name, "")
     connection.execute(sql("put_target"), {"name": module.table})
-    kept = {"module": module.name, "spec": spec, "place": place, "who": who}
-    version = one(connection.execute(sql("insert_module_version"), kept))["version"]
+    version = _keep_version(connection, module.name, spec, lineage, who)
     connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
     _put_dependencies(connection, module, lineage)
     connection.execute(sql("deactivate_topics"), {"module": module.name, "names": list(module.topics)})
@@ -174,10 +230,12 @@ def _columns(module: Module) -> dict[str, Any]:
         "promise": module.promise,
         "attempts": module.attempts,
         "backoff": module.backoff,
-        "window_start": module.time.start if module.time else None,
-        "window_end": module.time.end if module.time else None,
         "timezone": module.timezone,
-    }
+    } | _window(module.time)
+
+
+def _window(window: Window | None) -> dict[str, Any]:
+    return {"window_start": window.start if window else None, "window_end": window.end if window else None}
 
 
 def _put_dependencies(connection: Connection, module: Module, lineage: Lineage) -> None:

@@ -12,7 +12,7 @@ from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
 from dwh_assets.engine.stage import StagedAttempt, stage
-from dwh_assets.model.block import BlockStats, Claim, RowCounts
+from dwh_assets.model.block import BlockStats, Claim, RowCounts, Start
 from dwh_assets.model.errors import (
     CheckFailed,
     ControlStoreDown,
@@ -45,10 +45,10 @@ class Outcome:
     seconds: float = 0.0
 
 
-def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False) -> Outcome:
+def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False, start: Start | None = None) -> Outcome:
     """Attempt the topic's first block, or its open restatement, once."""
     try:
-        claim = engine.claims.claim(topic, _code_version(engine, lineage, topic), force)
+        claim = engine.claims.claim(topic, _code_version(engine, lineage, topic), force, start)
     except NotDue as error:
         return Outcome("idle", topic, str(error))
     began = time.monotonic()

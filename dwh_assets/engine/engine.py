@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.alerts import AlertStore
+from dwh_assets.control.batches import BatchStore
 from dwh_assets.control.claims import ClaimStore
+from dwh_assets.control.commands import CommandStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
@@ -51,6 +53,8 @@ class Engine:
         self.sources = SourceStore(self.database)
         self.partitions = PartitionStore(self.database)
         self.alerts = AlertStore(self.database)
+        self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)
+        self.commands = CommandStore(self.database, self.worker, settings.lease_seconds)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []

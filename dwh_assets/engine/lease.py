@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dwh_assets.control.claims import ClaimStore, lease_lost
-from dwh_assets.model.block import Claim
+from dwh_assets.model.block import Claim, Hold
 from dwh_assets.model.errors import ControlStoreDown, PointerTaken
 from dwh_assets.model.failpoints import protected
 
@@ -16,7 +16,7 @@ from dwh_assets.model.failpoints import protected
 class Lease:
     """`check()` raises as soon as it is known that a newer worker holds the topic."""
 
-    def __init__(self, claims: ClaimStore, claim: Claim) -> None:
+    def __init__(self, claims: ClaimStore, claim: Hold) -> None:
         self._claims = claims
         self._claim = claim
         self._ended = threading.Event()
@@ -29,10 +29,12 @@ class Lease:
     def hold_table(self, deadline: float) -> None:
         """Wait until no other replacing write holds the target table, and hold it."""
         until = time.monotonic() + deadline
-        while not self._claims.take_table(self._claim):
+        claim = self._claim
+        assert isinstance(claim, Claim)
+        while not self._claims.take_table(claim):
             self.check()
             if time.monotonic() > until:
-                raise PointerTaken(f"{self._claim.label}: {self._claim.target} has long been replaced by another topic.")
+                raise PointerTaken(f"{claim.label}: {claim.target} has long been replaced by another topic.")
             time.sleep(0.1)
 
     def _keep(self) -> None:

@@ -15,7 +15,7 @@ from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
-from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
 from dwh_assets.model.module import Lineage
@@ -133,5 +133,5 @@ class Loop:
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
         self._swept = time.monotonic()
-        sweep_branches(self.engine, lineage)
+        sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)

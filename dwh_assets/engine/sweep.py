@@ -1,4 +1,4 @@
-"""Sweep: branches of attempts that are over, and whose rows nobody needs to look at, are dropped."""
+"""Sweep: what lost processes left Executing is ended, and the branches of attempts that are over are dropped."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ from dwh_assets.model.module import Lineage
 from dwh_assets.warehouse.branches import drop, live
 
 logger = logging.getLogger(__name__)
+
+
+def sweep(engine: Engine, lineage: Lineage) -> None:
+    """Now and then, by whoever drives the warehouse. Lost attempts at blocks are ended by the next claim of their topic."""
+    engine.batches.end_lost()
+    engine.commands.end_lost()
+    sweep_branches(engine, lineage)
 
 
 def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:

@@ -33,17 +33,37 @@ class Block:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """The right to attempt one block, or to restate some, until the lease runs out or the token is superseded."""
+class Start:
+    """A run that was asked for, alone or as part of a batch. It passes over repeat, window, back-off; never over the horizon."""
+
+    batch: str | None = None
+    instance: int | None = None  # of the batch
+    roll_back: bool = False  # the batch takes its last run back
+
+
+@dataclass(frozen=True)
+class Hold:
+    """The right to run a topic, until the lease runs out or the token is superseded."""
 
     topic: str
     topic_id: int
-    shard: str | None
-    target: str
     token: int
     worker: str
     execution_id: int
     attempt: int
+
+    @property
+    def label(self) -> str:
+        """What messages call it."""
+        return f"{self.topic}, execution {self.execution_id}"
+
+
+@dataclass(frozen=True)
+class Claim(Hold):
+    """The right to attempt one block, or to restate some."""
+
+    shard: str | None
+    target: str
     module: Module
     module_version: int
     generations: dict[str, int]
@@ -61,7 +81,6 @@ class Claim:
 
     @property
     def label(self) -> str:
-        """What messages call it."""
         if self.kind == "load":
             return f"topic {self.topic}, block #{self.block.id}"
         return f"topic {self.topic}, {self.kind} of blocks {self.blocks[0].seq} to {self.blocks[-1].seq}"

@@ -10,11 +10,13 @@
     ├── Refused                   this attempt must end; another one goes on, nothing to repair
     │   ├── LeaseLost
     │   ├── NotDue
+    │   ├── StartRefused          its evaluation did not let a run begin
     │   └── InputsChanged
     └── Terminal                  a person must act
         ├── ConfigError
         │   └── LineageError
         ├── UnknownTopic
+        ├── UnknownBatch
         ├── UnknownBlock
         ├── UnknownPartition
         ├── BadPosition
@@ -71,6 +73,14 @@ class LeaseLost(Refused): ...
 class NotDue(Refused): ...
 
 
+class StartRefused(Refused):
+    """`code` is the processing code of the run that did not begin: Abort or Cancel."""
+
+    def __init__(self, message: str, code: str) -> None:
+        self.code = code
+        super().__init__(message)
+
+
 class InputsChanged(Refused): ...
 
 
@@ -91,6 +101,9 @@ class LineageError(ConfigError):
 
 
 class UnknownTopic(Terminal): ...
+
+
+class UnknownBatch(Terminal): ...
 
 
 class UnknownBlock(Terminal): ...

@@ -1,4 +1,4 @@
-"""Named points around every effect of the way of a block, where a test can kill, stop or break the process.
+"""Named points around every effect of the way of a block and of a batch, where a test can kill, stop or break the process.
 
 `DWH_FAILPOINTS="stage.after=kill"` arms one; `name=action*N` fires at its N-th passage only. Actions: kill, stop,
 raise, sleep:SECONDS. `DWH_UNPROTECTED="token,position"` switches protections off: tests show that the suite then goes
@@ -26,6 +26,7 @@ POINTS = (
     "commit.before", "commit.pointers", "commit.cursor", "commit.after",
     "fail.before", "fail.after",
 )  # fmt: skip
+BATCH_POINTS = ("batch.before", "batch.begun", "batch.module", "batch.ending", "batch.ended")
 PROTECTIONS = ("stored_range", "token", "position", "pointer", "generation", "lock", "snapshot", "reread")
 _ACTION = re.compile(r"(kill|stop|raise|sleep:\d+(\.\d+)?)(\*\d+)?")
 _passages: Counter[str] = Counter()
@@ -41,8 +42,9 @@ def failpoint(name: str) -> None:
     if not armed:
         return
     actions = _actions(armed)
-    if unknown := {name, *actions} - set(POINTS):
-        raise ConfigError(f"unknown failpoint {', '.join(sorted(unknown))}; known are {', '.join(POINTS)}")
+    known = (*POINTS, *BATCH_POINTS)
+    if unknown := {name, *actions} - set(known):
+        raise ConfigError(f"unknown failpoint {', '.join(sorted(unknown))}; known are {', '.join(known)}")
     action, _, passage = actions.get(name, "").partition("*")
     if not action:
         return

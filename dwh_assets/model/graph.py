@@ -52,6 +52,11 @@ def order(lineage: Lineage) -> tuple[str, ...]:
     return tuple(name for table in tables for name in sorted(names.get(table, ())))
 
 
+def command_cycle(lineage: Lineage) -> tuple[str, ...] | None:
+    """A line of commands that wait for one another back to the first; None where there is none."""
+    return _cycle({command.name: command.depends_on for command in lineage.commands})
+
+
 def upstream(lineage: Lineage, table: str) -> tuple[str, ...]:
     """Every table that this one waits for, directly or not, sorted."""
     return _reachable(edges_of(lineage), table)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Literal
 
+from dwh_assets.model.batch import Batch, Command
 from dwh_assets.model.window import Window
 
 PROCESSORS = ("step", "reload", "range", "upsert", "history", "one_day_step")
@@ -111,26 +112,18 @@ class SourceTable:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """A group of modules that is run as a job."""
-
-    name: str
-    modules: tuple[str, ...]
-    description: str = ""
-    frequency: str | None = None  # a cron expression; none: only when it is asked for
-    timezone: str = "UTC"
-    active: bool = True
-
-
-@dataclass(frozen=True)
 class Lineage:
     modules: tuple[Module, ...]
     sources: tuple[SourceTable, ...]
     places: dict[str, str] = field(default_factory=dict)  # name -> file:line, for messages
     batches: tuple[Batch, ...] = ()
+    commands: tuple[Command, ...] = ()
 
     def module(self, name: str) -> Module:
         return next(m for m in self.modules if m.name == name)
 
+    def batch(self, name: str) -> Batch:
+        return next(b for b in self.batches if b.name == name)
 
-Spec = dict[str, Any]  # a Module or SourceTable as JSON, as the control store keeps it
+
+Spec = dict[str, Any]  # a Module, SourceTable, Batch or Command as JSON, as the control store keeps it

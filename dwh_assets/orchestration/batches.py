@@ -1,6 +1,4 @@
-"""One job per batch: it loads the batch's modules until nothing more can be loaded now. Its frequency is a schedule."""
-
-from collections.abc import Callable
+"""One job per batch: it runs the batch as `dwh batch run` does. Its frequency is a schedule."""
 
 from dagster import (
     DefaultScheduleStatus,
@@ -13,24 +11,28 @@ from dagster import (
     op,
 )
 
-from dwh_assets.engine.attempt import Outcome
+from dwh_assets.control.batches import Begin
+from dwh_assets.engine.batch import BatchRan, BatchRunner
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.loop import Loop
-from dwh_assets.model.module import Batch
+from dwh_assets.engine.start import Ran
+from dwh_assets.model.batch import Batch
 from dwh_assets.orchestration.reports import Reporter
 from dwh_assets.orchestration.resources import Offsets
 
+SCHEDULE_TAG = "dagster/schedule_name"
+
 
 def batch_job(batch: Batch) -> JobDefinition:
-    text = batch.description or f"Loads {', '.join(batch.modules)} until nothing more can be loaded now."
+    parts = ", ".join(link.name for link in (*batch.batches, *batch.modules))
+    text = batch.description or f"Runs {parts}."
 
-    @op(name=f"load_{batch.name}", description=text)
-    def load(context: OpExecutionContext, offsets: Offsets) -> None:
+    @op(name=f"run_{batch.name}", description=text)
+    def run_it(context: OpExecutionContext, offsets: Offsets) -> None:
         run_batch(context, offsets.engine, batch)
 
     @job(name=f"batch_{batch.name}", description=text, executor_def=in_process_executor)
     def run() -> None:
-        load()
+        run_it()
 
     return run
 
@@ -47,24 +49,21 @@ def batch_schedule(batch: Batch, run: JobDefinition) -> ScheduleDefinition:
 
 
 def run_batch(context: OpExecutionContext, engine: Engine, batch: Batch) -> None:
-    """Everything that can be loaded is; what failed is named at the end."""
+    """A batch that failed, or was not let to begin by another run of it, is a failed run that names what and why."""
     lineage = engine.lineage.active()
-    topics = frozenset(topic for m in lineage.modules if m.name in batch.modules for topic in m.topics)
-    failed: dict[str, str] = {}
-    Loop(engine, topics, _reporting(context, Reporter(context.instance, engine, lineage, context.run), failed)).run(
-        until_dry=True
-    )
-    if failed:
-        raise Failure("\n".join(f"{topic}: {text}" for topic, text in sorted(failed.items())), allow_retries=False)
+    reporter = Reporter(context.instance, engine, lineage, context.run)
+    schedule = context.run.tags.get(SCHEDULE_TAG)
+    how = Begin(started_by=f"schedule {schedule}" if schedule else "Dagster", again=schedule is None)
+
+    def tell(name: str, part: Ran) -> None:
+        context.log.info("%s, %s: %s, %s", name, part.name, part.code, part.text)
+
+    ran = BatchRunner(engine, lineage, reporter.report, tell, context.run_id).run(batch.name, how)
+    for done in _all(ran):
+        context.log.info("batch %s, instance %d: %s, %s", done.batch, done.instance, done.code, done.text)
+    if failed := [done for done in _all(ran) if done.code in ("Failed", "Aborted")]:
+        raise Failure("\n".join(f"batch {done.batch}: {done.text}" for done in failed), allow_retries=False)
 
 
-def _reporting(context: OpExecutionContext, reporter: Reporter, failed: dict[str, str]) -> Callable[[Outcome], None]:
-    def report(outcome: Outcome) -> None:
-        reporter.report(outcome)
-        if outcome.result == "committed":
-            failed.pop(outcome.topic, None)
-            context.log.info("%s: %d rows in %.2f s", outcome.topic, outcome.rows, outcome.seconds)
-        elif outcome.result != "idle":
-            failed[outcome.topic] = outcome.text
-
-    return report
+def _all(ran: BatchRan) -> list[BatchRan]:
+    return [ran, *(done for follower in ran.followed for done in _all(follower))]

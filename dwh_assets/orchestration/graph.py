@@ -14,7 +14,7 @@ from dwh_assets.orchestration.watching import watch_sensor
 def definitions(project: Project, executor: ExecutorDefinition = in_process_executor) -> Definitions:
     """A run is one step, so it is executed in the process that took it: one of its own would start for nothing."""
     active = [module for module in project.lineage.modules if module.active]
-    jobs = {batch: batch_job(batch) for batch in project.batches}
+    jobs = {batch: batch_job(batch) for batch in project.lineage.batches}
     return Definitions(
         assets=[
             *(module_asset(project, module) for module in active),

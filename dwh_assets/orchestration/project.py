@@ -16,8 +16,8 @@ from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.engine.engine import Engine, open_engine
 from dwh_assets.engine.presence import using_servers
-from dwh_assets.model.errors import ControlStoreDown, LineageError
-from dwh_assets.model.module import Batch, Lineage
+from dwh_assets.model.errors import ControlStoreDown
+from dwh_assets.model.module import Lineage
 
 logger = logging.getLogger(__name__)
 Columns = dict[str, list[dict[str, str]]]  # table -> its columns with name and type
@@ -54,7 +54,6 @@ class Project:
     settings: Settings
     origin: str
     columns: Columns = field(default_factory=dict)
-    batches: tuple[Batch, ...] = ()
 
 
 def load_project() -> Project:
@@ -68,7 +67,7 @@ def load_project() -> Project:
     files = load_lineage(settings.lineage_folder, settings.transforms_folder)
     origin = "the files of this project: no Lineage is in force yet (dwh up, or dwh lineage apply)"
     logger.warning("definitions come from %s", origin)
-    return Project(files, settings, origin, batches=files.batches)
+    return Project(files, settings, origin)
 
 
 def _running_store(settings: Settings) -> str | None:
@@ -89,18 +88,9 @@ def _in_force(settings: Settings, url: str) -> Project | None:
         if not lineage.modules:
             return None
         origin = f"the Lineage in force at {database.place}"
-        return Project(lineage, settings, origin, store.columns(), _batches(settings))
+        return Project(lineage, settings, origin, store.columns())
     except ControlStoreDown as error:
         logger.warning("%s", error)
         return None
     finally:
         database.close()
-
-
-def _batches(settings: Settings) -> tuple[Batch, ...]:
-    """Batches are read from their files; while those are refused, there are none."""
-    try:
-        return load_lineage(settings.lineage_folder, settings.transforms_folder).batches
-    except LineageError as error:
-        logger.warning("%s", error)
-        return ()

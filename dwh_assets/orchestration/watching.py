@@ -27,7 +27,7 @@ from dwh_assets.control.reports import Reports
 from dwh_assets.engine.alerts import alert_round
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
-from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.engine.sweep import sweep
 from dwh_assets.model.module import Lineage
 from dwh_assets.orchestration.events import topic_checks
 from dwh_assets.orchestration.names import TOPIC_TAG
@@ -54,7 +54,7 @@ class Watcher:
         told = []
         if time.monotonic() - self._slow > SLOW_SECONDS:
             self._slow = time.monotonic()
-            sweep_branches(engine, lineage)
+            sweep(engine, lineage)
             find_late_rows(engine, lineage)
             told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
         if found := report_forgotten(instance, engine, lineage):

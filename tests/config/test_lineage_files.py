@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from dwh_assets.config.lineage_files import lineage_schema
+from dwh_assets.model.batch import Batch, Link
 from dwh_assets.model.module import Action, Check
 from dwh_assets.model.window import Window
 
@@ -251,11 +252,11 @@ def test_a_batch_groups_modules_and_names_what_it_does_not_know(project: Any) ->
     project.write("lineage/fact/a.yaml", "table: fact.sales\ndepends_on: [stage.shop]\n")
     project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sales]\nfrequency: '0 3 * * *'\n")
     (batch,) = project.load().batches
-    assert (batch.name, batch.modules, batch.frequency, batch.timezone) == ("nightly", ("fact.sales",), "0 3 * * *", "UTC")
+    assert batch == Batch("nightly", (Link("fact.sales"),), frequency="0 3 * * *")
     project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sale]\nfrequency: daily\n")
     assert project.problems() == [
-        "lineage/batches/nightly.yaml:3: frequency: 'daily' is not a cron expression; write five fields such as '0 3 * * *' "
-        "for every day at 3:00",
+        "lineage/batches/nightly.yaml:3: frequency: 'daily' is not a cron expression (it has not five fields); write five "
+        "fields such as '0 3 * * *' for every day at 3:00",
     ]
     project.write("lineage/batches/nightly.yaml", "batch: nightly\nmodules: [fact.sale]\n")
     assert project.problems() == [

@@ -279,6 +279,8 @@ HOT: dict[str, dict[str, Any]] = {
         "restatement_ids": [None, 1],
         "module_versions": [1, 1],
         "code_versions": ["", ""],
+        "processing_codes": ["Proceed", "Rollback"],
+        "batch_instance": None,
         "inputs": ['["big.t6"]', '["big.t6"]'],
         "worker": "w",
         "lease": 60.0,

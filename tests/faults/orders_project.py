@@ -51,6 +51,15 @@ _LINEAGE = {
         description: Built upon the facts.
         depends_on: [fact.orders]
     """,
+    "batches/nightly.yaml": """
+        batch: nightly
+        modules: [fact.orders, mart.orders, ops.note]
+    """,
+    "ops/note.yaml": """
+        module: ops.note
+        command: [sh, -c, "echo done >> $DWH_HOME/notes"]
+        depends_on: [mart.orders]
+    """,
     "mart/broken.yaml": """
         table: mart.broken
         description: Its transform fails on every row.
@@ -73,7 +82,7 @@ FILE_OF = {"fact.events#a": "fact/events_a.sql", "fact.events#b": "fact/events_b
 def write_project(folder: Path) -> None:
     for name, text in _LINEAGE.items():
         body = dedent(text).lstrip()
-        if not name.startswith("sources"):
+        if body.startswith("table:"):
             topic = body.split("\n", 1)[0].removeprefix("table: ")
             transform = FILE_OF.get(topic, f"{topic.replace('.', '/')}.sql")
             body += _QUICK + f"transforms: [{transform}]\n"

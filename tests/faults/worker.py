@@ -19,6 +19,7 @@ from typing import Any
 
 from dwh_assets.config.settings import load_settings
 from dwh_assets.engine.attempt import Outcome
+from dwh_assets.engine.batch import BatchRunner
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.model.errors import NotDue, Refused
@@ -81,7 +82,10 @@ def work(job: Job) -> None:
     engine = Engine(settings, settings.postgres_url.get_secret_value())
     say(worker=engine.worker)
     _wait_for(job["barrier"])
-    if job["act"] in ("claim", "force"):
+    if job["act"] == "batch":
+        ran = BatchRunner(engine, engine.lineage.active(), report=_report).run(job["topics"][0])
+        say(batch=ran.code, text=ran.text)
+    elif job["act"] in ("claim", "force"):
         _claim(engine, job["topics"][0], job["act"] == "force")
     else:
         Loop(engine, topics=frozenset(job["topics"]), report=_report).run(until_dry=True)

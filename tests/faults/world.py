@@ -21,6 +21,7 @@ from dwh_assets.control.acts import ActStore
 from dwh_assets.control.migrate import migrate
 from dwh_assets.engine.apply import apply
 from dwh_assets.engine.attempt import Outcome
+from dwh_assets.engine.batch import BatchRan, BatchRunner
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.engine.verify import verify
@@ -155,6 +156,9 @@ class World:
         Loop(self.engine, topics=frozenset(topics or (FACT,)), report=outcomes.append).run(until_dry=True)
         return outcomes
 
+    def run_batch(self, name: str = "nightly") -> BatchRan:
+        return BatchRunner(self.engine, self.lineage).run(name)
+
     def run_until_loaded(self, topic: str = FACT) -> None:
         """Drive the topic until all of it is loaded, waiting for leases that must run out first."""
 
@@ -180,6 +184,7 @@ class World:
         )
         past = "lease_until = clock_timestamp() - interval '1 second'"
         self.engine.database.execute(f"update dwh.topic set {past} where lease_until is not null".encode())
+        self.engine.database.execute(f"update dwh.batch_instance set {past} where lease_until is not null".encode())
         if tables:
             self.engine.database.execute(f"update dwh.target set {past} where lease_until is not null".encode())
 

@@ -46,7 +46,7 @@ create table dwh.batch_instance (
     execution_code  text not null check (execution_code in ('Executing', 'Succeeded', 'Failed', 'Aborted', 'Cancelled')),
     processing_code text not null check (processing_code in ('Abort', 'Proceed', 'Cancel', 'Rollback')),
     next_run_code   text not null check (next_run_code in ('Proceed', 'Rollback', 'Cancel')),
-    skips           text[] not null default '{}',    -- modules that succeeded in the failed instance before: left out this time
+    succeeded       text[] not null default '{}',    -- modules and batches in it that succeeded, now or in the run it makes good
     failed          text[] not null default '{}',    -- modules and batches in it that failed
     reason          text not null default '',
     dagster_run     text,
@@ -59,6 +59,12 @@ create unique index one_open_batch_instance on dwh.batch_instance (batch) where 
 create index on dwh.batch_instance (batch, id);
 create index on dwh.batch_instance (parent_id);
 create index on dwh.batch_instance (started_at);
+
+-- A module may be a command instead of a table: it has a topic, which is its lease and its history, but no cursor and no target.
+alter table dwh.module add column kind text not null default 'table' check (kind in ('table', 'command', 'python')),
+    alter column target drop not null,
+    add check ((kind = 'table') = (target is not null));
+alter table dwh.topic alter column target drop not null;
 
 -- An attempt may be part of a batch; a failed one is rolled back by the next attempt of its topic, which is named here.
 alter table dwh.execution

@@ -7,5 +7,5 @@ left join lateral (
     select max(b.id) as newest, count(*) as blocks
     from dwh.block b where b.topic_id = t.id and b.status in ('planned', 'open', 'parked')
 ) u on true
-where not m.removed
+where not m.removed and m.kind = 'table'
 group by m.name

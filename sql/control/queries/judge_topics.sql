@@ -1,15 +1,14 @@
--- What a claim must know of topics that it has locked: the verdict, an execution left running, an open restatement, and the first
+-- What a claim must know of topics that it has locked: the facts of its evaluation, the verdict, an open restatement, and the first
 -- block that is not done (its columns are null where nothing is planned). Returns one row for each topic.
 -- Each topic is judged by its id on its own: so the cost is theirs, and not that of all topics that there are.
-select t.id as topic_id, t.name as topic, t.module, t.shard, t.target, t.token, m.version as module_version,
-       m.attempts as attempts_allowed, v.verdict, v.upto as horizon, v.reason,
-       (select e.id from dwh.execution e where e.topic_id = t.id and e.execution_code = 'Executing') as running,
+select s.*, t.shard, t.target, m.attempts as attempts_allowed, v.verdict, v.upto as horizon, v.reason,
        r.id as restatement_id, r.kind as restatement_kind, r.first_seq, r.last_seq,
        b.id, b.seq, b.last_pos, b.last_id, b.next_pos, b.next_id, b.status, b.upto, b.takes_all, b.planned_rows, b.base_rows,
        b.hash_sum, b.failures, b.crashes, b.waived, b.late_rows
 from unnest(%(ids)s::bigint[]) asked (id)
 join dwh.topic t on t.id = asked.id
 join dwh.module m on m.name = t.module
+cross join lateral (select * from dwh.startable where topic_id = asked.id offset 0) s
 cross join lateral (select verdict, upto, reason from dwh.verdict where topic_id = asked.id offset 0) v
 left join lateral (select * from dwh.restatement where topic_id = asked.id and status = 'open' limit 1) r on true
 left join lateral (

@@ -1,10 +1,11 @@
 -- Take topics that a claim has locked and judged: a lease and the next token each, their block opened, one attempt begun.
 -- Returns one row for each. The token rises, so that every earlier holder can change nothing any more; an open block's bounds
--- never change again; the generations of the inputs are noted, so that a rollback of an input fails the commit.
+-- never change again; attempts that failed before are rolled back by this one, as nothing of them was published; the generations
+-- of the inputs are noted, so that a rollback of an input fails the commit.
 with asked as (
     select * from unnest(%(topic_ids)s::bigint[], %(block_ids)s::bigint[], %(restatement_ids)s::bigint[],
-                         %(module_versions)s::integer[], %(code_versions)s::text[], %(inputs)s::text[])
-        as a (topic_id, block_id, restatement_id, module_version, code_version, inputs)
+                         %(module_versions)s::integer[], %(code_versions)s::text[], %(inputs)s::text[], %(processing_codes)s::text[])
+        as a (topic_id, block_id, restatement_id, module_version, code_version, inputs, processing_code)
 ), taken as (
     update dwh.topic t
     set token = t.token + 1, lease_worker = %(worker)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
@@ -13,16 +14,21 @@ with asked as (
     returning t.id, t.token
 ), opened as (
     update dwh.block b set status = 'open' from asked a where b.id = a.block_id and b.status = 'planned'
+), begun as (
+    insert into dwh.execution (topic_id, block_id, restatement_id, attempt, token, worker, module_version, code_version, generations,
+                               execution_code, processing_code, next_run_code, batch_instance_id)
+    select a.topic_id, a.block_id, a.restatement_id,
+           1 + case when a.restatement_id is null
+                    then (select count(*) from dwh.execution e where e.block_id = a.block_id)
+                    else (select count(*) from dwh.execution e where e.topic_id = a.topic_id and e.restatement_id = a.restatement_id) end,
+           t.token, %(worker)s, a.module_version, a.code_version,
+           coalesce((select jsonb_object_agg(g.name, g.generation) from dwh.target g
+                     where g.name = any (array(select jsonb_array_elements_text(a.inputs::jsonb)))), '{}'),
+           'Executing', a.processing_code, 'Proceed', %(batch_instance)s
+    from asked a join taken t on t.id = a.topic_id
+    returning id, topic_id, attempt, token, generations
+), rolled_back as (
+    update dwh.execution e set rolled_back_by = begun.id
+    from begun where e.topic_id = begun.topic_id and e.execution_code = 'Failed' and e.rolled_back_by is null
 )
-insert into dwh.execution (topic_id, block_id, restatement_id, attempt, token, worker, module_version, code_version, generations,
-                           execution_code, processing_code, next_run_code)
-select a.topic_id, a.block_id, a.restatement_id,
-       1 + case when a.restatement_id is null
-                then (select count(*) from dwh.execution e where e.block_id = a.block_id)
-                else (select count(*) from dwh.execution e where e.topic_id = a.topic_id and e.restatement_id = a.restatement_id) end,
-       t.token, %(worker)s, a.module_version, a.code_version,
-       coalesce((select jsonb_object_agg(g.name, g.generation) from dwh.target g
-                 where g.name = any (array(select jsonb_array_elements_text(a.inputs::jsonb)))), '{}'),
-       'Executing', 'Proceed', 'Proceed'
-from asked a join taken t on t.id = a.topic_id
-returning id, topic_id, attempt, token, generations
+select * from begun

@@ -62,7 +62,7 @@ from (
                    r.id as restatement,
                    least(d.least, now() - m.delay) as upto
             from dwh.topic t
-            join dwh.module m on m.name = t.module
+            join dwh.module m on m.name = t.module and m.kind = 'table'
             left join dwh.dependency d on d.topic_id = t.id
             left join dwh.unfinished u on u.topic_id = t.id
             left join dwh.restatement r on r.topic_id = t.id and r.status = 'open'
