@@ -12,11 +12,14 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from dwh_assets.config import yaml_lines
+from dwh_assets.config.form import Form
 from dwh_assets.config.lineage_fields import nearest
-from dwh_assets.config.lineage_forms import BatchForm, Form, ModuleForm, SourceForm
+from dwh_assets.config.lineage_forms import BatchForm, ModuleForm, SourceForm
+from dwh_assets.config.parameter_forms import ParametersForm
 from dwh_assets.config.yaml_lines import Document, YamlRefused, read_yaml
 
 BATCHES_FOLDER = "batches"
+PARAMETERS_FILE = "parameters.yaml"
 SOURCES_FOLDER = "sources"
 _PASSWORD = re.compile(r"\w+://[^/\s@]*:[^/\s@]*@")
 _ALLOWED = {
@@ -71,6 +74,7 @@ class Entries:
     sources: tuple[Entry[SourceForm], ...]
     problems: tuple[Problem, ...]
     batches: tuple[Entry[BatchForm], ...]
+    parameters: tuple[Entry[ParametersForm], ...]
     unread: frozenset[str]  # names that refused files give: other files that name them are not to blame
 
 
@@ -87,11 +91,14 @@ def read_entries(folder: Path) -> Entries:
     modules: list[Entry[ModuleForm]] = []
     sources: list[Entry[SourceForm]] = []
     batches: list[Entry[BatchForm]] = []
+    parameters: list[Entry[ParametersForm]] = []
     problems: list[Problem] = []
     unread: set[str] = set()
     for path in _yaml_files(folder):
         file, parts = shown(path, folder), path.relative_to(folder).parts
-        if len(parts) != 2:
+        if parts == (PARAMETERS_FILE,):
+            _read(path, file, ParametersForm, parameters, problems, unread)
+        elif len(parts) != 2:
             problems.append(Problem(file, 1, "", "is not in the folder of an area; move it to lineage/<area>/<table>.yaml"))
         elif parts[0] == SOURCES_FOLDER:
             _read(path, file, SourceForm, sources, problems, unread)
@@ -99,7 +106,8 @@ def read_entries(folder: Path) -> Entries:
             _read(path, file, BatchForm, batches, problems, unread)
         else:
             _read(path, file, ModuleForm, modules, problems, unread)
-    return Entries(tuple(modules), tuple(sources), tuple(problems), tuple(batches), frozenset(unread))
+    found = tuple(modules), tuple(sources), tuple(problems), tuple(batches), tuple(parameters)
+    return Entries(*found, frozenset(unread))
 
 
 def shown(path: Path, folder: Path) -> str:
@@ -122,6 +130,7 @@ def _read(
     except UnicodeDecodeError:
         problems.append(Problem(file, 1, "", "is not UTF-8 text"))
         return
+    document = _under_parameters(document) if form is ParametersForm else document
     several = form is SourceForm and isinstance(document.value, list)
     for at in [(i,) for i in range(len(document.value))] if several else [()]:
         value = document.value[at[0]] if at else document.value
@@ -129,6 +138,12 @@ def _read(
         problems += found
         if found and isinstance(value, dict):
             unread |= {name.partition("#")[0] for name in (value.get("table"), value.get("name")) if isinstance(name, str)}
+
+
+def _under_parameters(document: Document) -> Document:
+    """A file that holds nothing but parameters, as the form has it: under their field's name."""
+    lines = {("parameters", *path): line for path, line in document.lines.items()}
+    return Document({"parameters": {} if document.value is None else document.value}, lines)
 
 
 def _validate(
@@ -179,7 +194,7 @@ def _form_at(form: type[Form], path: yaml_lines.Path) -> type[Form] | None:
     for part in path:
         if isinstance(part, str) and found is not None:
             field = found.model_fields.get(part)
-            found = next(_forms_in(field.annotation), None) if field else None
+            found = next(_forms_in(field.annotation), None) if field else found  # else it is a key of a mapping of forms
     return found
 
 

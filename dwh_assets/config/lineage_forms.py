@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, model_validator
 
+from dwh_assets.config.form import Form
 from dwh_assets.config.lineage_fields import (
     BatchName,
     Column,
@@ -28,15 +29,12 @@ from dwh_assets.config.lineage_fields import (
     Transform,
     Variable,
 )
+from dwh_assets.config.parameter_forms import ParameterForm, Parameters
 from dwh_assets.model.module import Severity
 
 Number = StrictInt | StrictFloat
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Columns = Annotated[list[Column], Field(min_length=1), Distinct]
-
-
-class Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
 class ColumnsForm(Form):
@@ -154,6 +152,8 @@ class ModuleForm(Form):
     checks: list[CheckForm] = Field([], description="blocking unless their severity is warn")
     measures: dict[Column, Text] = Field({}, description="name -> SQL aggregate, logged for each block")
     expect: dict[Column, Text] = Field({}, description="name -> SQL row predicate, counted for each block")
+    parameters: Parameters = Field({}, description="name -> typed value, read as {{ param.name }}; before those for all")
+    allow_truncate: Flag = Field(False, description="true: dwh rollback --all may empty the table")
 
 
 class SourceForm(Form):
@@ -187,16 +187,19 @@ class BatchForm(Form):
 
 
 def lineage_schema() -> dict[str, Any]:
-    """JSON schema of Lineage files for editors: a module, a source, a list of sources, or a batch."""
+    """JSON schema of Lineage files for editors: a module, a source, a list of sources, a batch, or the parameters for all."""
     module = ModuleForm.model_json_schema(ref_template="#/$defs/{model}")
     source = SourceForm.model_json_schema(ref_template="#/$defs/{model}")
     batch = BatchForm.model_json_schema(ref_template="#/$defs/{model}")
     definitions = {**module.pop("$defs", {}), **source.pop("$defs", {}), **batch.pop("$defs", {})}
-    definitions |= {"module": module, "source": source, "batch": batch}
+    parameter = ParameterForm.model_json_schema(ref_template="#/$defs/{model}")
+    parameters = {"type": "object", "additionalProperties": parameter}
+    definitions |= {"module": module, "source": source, "batch": batch, "parameters": parameters}
     source_ref = {"$ref": "#/$defs/source"}
+    others = [{"$ref": "#/$defs/batch"}, {"$ref": "#/$defs/parameters"}]
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Lineage file",
-        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}, {"$ref": "#/$defs/batch"}],
+        "anyOf": [{"$ref": "#/$defs/module"}, source_ref, {"type": "array", "items": source_ref}, *others],
         "$defs": definitions,
     }

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from dwh_assets.model.duration import format_duration, parse_duration
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
 _DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after"})
-_PARTS = {"checks": Check, "before": Action, "after": Action}
-T = TypeVar("T", Module, SourceTable, Check, Action)
+_PARTS = {"checks": Check, "before": Action, "after": Action, "parameters": Parameter}
+T = TypeVar("T", Module, SourceTable, Check, Action, Parameter)
 
 
 def to_spec(module: Module) -> Spec:
