@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -18,19 +18,21 @@ from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import initialise
 from dwh_assets.model.errors import ActRefused, LineageError
 from dwh_assets.model.module import Lineage, Module, SourceTable, Spec
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.position import EARLIEST, Position
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
+What = Literal["module", "source", "parameter"]
 PINNED = ("depends_on", "position", "table", "shards", "shard_by")  # what an open block was cut by (S5)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an apply will do to one module or source."""
+    """What an apply will do to one module, source or parameter for all."""
 
     kind: Literal["add", "change", "remove"]
-    what: Literal["module", "source"]
+    what: What
     name: str
     fields: tuple[tuple[str, Any, Any], ...] = ()
 
@@ -42,7 +44,8 @@ class LineageStore:
     def active(self) -> Lineage:
         modules = tuple(from_spec(row["spec"]) for row in self.database.fetch(sql("active_modules")))
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
-        return Lineage(modules, sources)
+        parameters = tuple(Parameter(**row) for row in self.database.fetch(sql("global_parameters")))
+        return Lineage(modules, sources, parameters=parameters)
 
     def exists(self) -> bool:
         """False where the database was not migrated yet, or not so far that this version can read it."""
@@ -65,10 +68,14 @@ class LineageStore:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
         modules = _diff("module", self._stored("active_modules"), _specs(lineage.modules, to_spec))
         sources = _diff("source", self._stored("active_sources"), _specs(lineage.sources, source_to_spec))
-        return [*sources, *modules]
+        parameters = _diff("parameter", self._stored_parameters(), _specs(lineage.parameters, asdict))
+        return [*parameters, *sources, *modules]
 
     def _stored(self, query: str) -> dict[str, Spec]:
         return {row["name"]: row["spec"] for row in self.database.fetch(sql(query))}
+
+    def _stored_parameters(self) -> dict[str, Spec]:
+        return {row["name"]: row for row in self.database.fetch(sql("global_parameters"))}
 
     def history(self, name: str | None = None) -> list[Row]:
         return self.database.fetch(sql("lineage_history"), name=name)
@@ -83,6 +90,7 @@ class LineageStore:
                 _put_source(connection, source)
             for change in changes:
                 _apply_change(connection, change, lineage, who)
+            _put_parameters(connection, lineage)
         return changes
 
 
@@ -90,7 +98,7 @@ def _specs(things: tuple[Any, ...], spec_of: Callable[[Any], Spec]) -> dict[str,
     return {thing.name: spec_of(thing) for thing in things}
 
 
-def _diff(what: Literal["module", "source"], old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
+def _diff(what: What, old: dict[str, Spec], new: dict[str, Spec]) -> list[Change]:
     changes = [Change("add", what, name) for name in sorted(new.keys() - old.keys())]
     changes += [Change("remove", what, name) for name in sorted(old.keys() - new.keys())]
     for name in sorted(new.keys() & old.keys()):
@@ -131,7 +139,9 @@ def _put_source(connection: Connection, source: SourceTable) -> None:
 
 
 def _apply_change(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:
-    if change.what == "source":
+    if change.what == "parameter":
+        _keep_parameter_version(connection, change.name, lineage, who)
+    elif change.what == "source":
         if change.kind == "remove":
             connection.execute(sql("deactivate_source"), {"name": change.name})
     elif change.kind == "remove":
@@ -140,6 +150,19 @@ def _apply_change(connection: Connection, change: Change, lineage: Lineage, who:
         _put_module(connection, lineage.module(change.name), lineage, who)
     text = f"{change.kind} {change.what} {change.name}" + "".join(f"; {field}" for field, _, _ in change.fields)
     log_event(connection, "LINEAGE", text, who=who, kind="act", topic=change.name)
+
+
+def _keep_parameter_version(connection: Connection, name: str, lineage: Lineage, who: str) -> None:
+    known = next((asdict(p) for p in lineage.parameters if p.name == name), dict.fromkeys(("type", "value", "description")))
+    connection.execute(sql("insert_parameter_version"), known | {"name": name, "who": who})
+
+
+def _put_parameters(connection: Connection, lineage: Lineage) -> None:
+    connection.execute(sql("delete_parameters"))
+    scopes = [(None, lineage.parameters), *((module.name, module.parameters) for module in lineage.modules)]
+    for module, parameters in scopes:
+        for parameter in parameters:
+            connection.execute(sql("insert_parameter"), asdict(parameter) | {"module": module})
 
 
 def _remove_module(connection: Connection, name: str, who: str) -> None:
@@ -151,7 +174,9 @@ def _remove_module(connection: Connection, name: str, who: str) -> None:
 def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
     spec = json.dumps(to_spec(module))
     place = lineage.places.get(module.name, "")
-    connection.execute(sql("put_target"), {"name": module.table})
+    writers = [m for m in lineage.modules if m.table == module.table]
+    target = {"name": module.table, "allow_truncate": all(m.allow_truncate for m in writers)}
+    connection.execute(sql("put_target"), target)
     kept = {"module": module.name, "spec": spec, "place": place, "who": who}
     version = one(connection.execute(sql("insert_module_version"), kept))["version"]
     connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
