@@ -174,3 +174,14 @@ SPANS = [
     Column("no.", lambda row: f"{row['first']} to {row['last']}"),
     column("base rows", "rows", formats.count, right=True),
 ]
+
+TAKEN = [
+    column("topic", "topic"),
+    column("block", "id", lambda value: f"#{value}", right=True),
+    column("no.", "seq", formats.count, right=True),
+    column("rows", "rows", formats.count, right=True),
+    column("up to", "next_pos", formats.instant),
+    column("written by", "execution_id", right=True, wide=True),
+    column("becomes", "becomes"),
+    column("built upon", "upon"),
+]

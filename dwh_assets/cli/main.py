@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, batches, lineage, looking, proving, restating, running
+from dwh_assets.cli import acting, batches, lineage, looking, proving, restating, rolling, running
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -80,6 +80,7 @@ _GROUPS = {
         acting.reset,
         acting.unlock,
         restating.restate,
+        rolling.rollback,
         batches.next_run,
     ),
     "Prove": (proving.verify, proving.bench),

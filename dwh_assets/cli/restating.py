@@ -82,18 +82,20 @@ def _spans(
         return [span for span in stale_spans(engine, lineage) if topic in (None, span.topic)]
     assert topic is not None
     reports = Reports(engine.database)
-    first = _number(reports, topic, from_, at_end=False) if from_ else 1
-    last = _number(reports, topic, to, at_end=True) if to else None
+    first = block_number(reports, topic, from_, at_end=False) if from_ else 1
+    last = block_number(reports, topic, to, at_end=True) if to else None
     return [span_of(engine, lineage, topic, first, last)]
 
 
-def _number(reports: Reports, topic: str, text: str, at_end: bool) -> int:
+def block_number(reports: Reports, topic: str, text: str, at_end: bool) -> int:
     """The sequence number of the block that a person named by its number or by an instant."""
     digits = text.removeprefix("#")
     if digits.isdecimal() and (text.startswith("#") or len(digits) != 8):
         block = reports.block(int(digits))
         if block["topic"] != topic:
             raise ActRefused(f"block #{digits} belongs to {block['topic']}, not to {topic}. Nothing was changed.")
+        if block["status"] == "void":
+            raise ActRefused(f"block #{digits} of {topic} was taken back before; see `dwh blocks {topic}`. Nothing was changed.")
         return block["seq"]
     since, until = _instants(text)
     first, _ = reports.numbers_between(topic, since, LATEST)

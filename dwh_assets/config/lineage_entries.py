@@ -12,11 +12,14 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from dwh_assets.config import yaml_lines
+from dwh_assets.config.form import Form
 from dwh_assets.config.lineage_fields import nearest
-from dwh_assets.config.lineage_forms import BatchForm, CommandForm, Form, ModuleForm, SourceForm
+from dwh_assets.config.lineage_forms import BatchForm, CommandForm, ModuleForm, SourceForm
+from dwh_assets.config.parameter_forms import ParametersForm
 from dwh_assets.config.yaml_lines import Document, YamlRefused, read_yaml
 
 BATCHES_FOLDER = "batches"
+PARAMETERS_FILE = "parameters.yaml"
 SOURCES_FOLDER = "sources"
 _PASSWORD = re.compile(r"\w+://[^/\s@]*:[^/\s@]*@")
 _ALLOWED = {
@@ -72,6 +75,7 @@ class Entries:
     problems: tuple[Problem, ...]
     batches: tuple[Entry[BatchForm], ...]
     commands: tuple[Entry[CommandForm], ...]
+    parameters: tuple[Entry[ParametersForm], ...]
     unread: frozenset[str]  # names that refused files give: other files that name them are not to blame
 
 
@@ -89,17 +93,20 @@ def read_entries(folder: Path) -> Entries:
     commands: list[Entry[CommandForm]] = []
     sources: list[Entry[SourceForm]] = []
     batches: list[Entry[BatchForm]] = []
+    parameters: list[Entry[ParametersForm]] = []
     problems: list[Problem] = []
     unread: set[str] = set()
     for path in _yaml_files(folder):
         file, parts = shown(path, folder), path.relative_to(folder).parts
-        if len(parts) != 2:
+        if len(parts) != 2 and parts != (PARAMETERS_FILE,):
             problems.append(Problem(file, 1, "", "is not in the folder of an area; move it to lineage/<area>/<table>.yaml"))
             continue
         document = _document(path, file, problems)
         if document is None:
             continue
-        if parts[0] == SOURCES_FOLDER:
+        if parts == (PARAMETERS_FILE,):
+            _read(path, file, _under_parameters(document), ParametersForm, parameters, problems, unread)
+        elif parts[0] == SOURCES_FOLDER:
             _read(path, file, document, SourceForm, sources, problems, unread)
         elif parts[0] == BATCHES_FOLDER:
             _read(path, file, document, BatchForm, batches, problems, unread)
@@ -107,7 +114,8 @@ def read_entries(folder: Path) -> Entries:
             _read(path, file, document, CommandForm, commands, problems, unread)
         else:
             _read(path, file, document, ModuleForm, modules, problems, unread)
-    return Entries(tuple(modules), tuple(sources), tuple(problems), tuple(batches), tuple(commands), frozenset(unread))
+    found = tuple(modules), tuple(sources), tuple(problems), tuple(batches), tuple(commands), tuple(parameters)
+    return Entries(*found, frozenset(unread))
 
 
 def shown(path: Path, folder: Path) -> str:
@@ -149,6 +157,12 @@ def _read(
                 for name in (value.get("table"), value.get("name"), value.get("module"))
                 if isinstance(name, str)
             }
+
+
+def _under_parameters(document: Document) -> Document:
+    """A file that holds nothing but parameters, as the form has it: under their field's name."""
+    lines = {("parameters", *path): line for path, line in document.lines.items()}
+    return Document({"parameters": {} if document.value is None else document.value}, lines)
 
 
 def _validate(
@@ -199,7 +213,7 @@ def _form_at(form: type[Form], path: yaml_lines.Path) -> type[Form] | None:
     for part in path:
         if isinstance(part, str) and found is not None:
             field = found.model_fields.get(part)
-            found = next(_forms_in(field.annotation), None) if field else None
+            found = next(_forms_in(field.annotation), None) if field else found  # else it is a key of a mapping of forms
     return found
 
 

@@ -10,9 +10,11 @@ from dwh_assets.config.lineage_entries import Entries, Entry, Problem, read_entr
 from dwh_assets.config.lineage_forms import ActionForm, BatchForm, CommandForm, ModuleForm, SourceForm, lineage_schema
 from dwh_assets.config.lineage_rules import lineage_problems, module_problems, source_problems
 from dwh_assets.config.lineage_sql import sql_problems
+from dwh_assets.config.parameter_forms import parameters_of
 from dwh_assets.model.batch import Batch, Command, Link
 from dwh_assets.model.errors import LineageError
 from dwh_assets.model.module import PROCESSORS, Action, Lineage, Module, SourceTable
+from dwh_assets.model.parameter import resolve
 from dwh_assets.model.topic import TopicName
 
 __all__ = ["lineage_schema", "load_lineage"]
@@ -20,6 +22,7 @@ _LISTS = ("depends_on", "reads", "shards", "key")
 _SAME = (
     "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "promise", "maxstep", "stretch",
     "ahead", "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
+    "allow_truncate",
 )  # fmt: skip
 
 
@@ -42,7 +45,8 @@ def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path
         found += source_problems(source)
     for entry, module in zip(entries.modules, lineage.modules, strict=True):
         found += [*module_problems(entry), *check_problems(entry, module)]
-        found += sql_problems(entry, module, known, folder, transforms)
+        parameters = resolve(lineage.parameters, (), module.parameters)
+        found += sql_problems(entry, module, parameters, known, folder, transforms)
     return [*found, *lineage_problems(entries, lineage)]
 
 
@@ -55,7 +59,9 @@ def _lineage(entries: Entries, transforms: Path) -> Lineage:
     places |= {entry.form.module: entry.place for entry in entries.commands}
     places |= {entry.form.batch: entry.place for entry in entries.batches}
     batches = tuple(_batch(entry.form) for entry in entries.batches)
-    return Lineage(modules, sources, places, batches, tuple(_command(entry) for entry in entries.commands))
+    commands = tuple(_command(entry) for entry in entries.commands)
+    parameters = tuple(parameter for entry in entries.parameters for parameter in parameters_of(entry.form.parameters))
+    return Lineage(modules, sources, places, batches, commands, parameters)
 
 
 def _batch(form: BatchForm) -> Batch:
@@ -70,6 +76,7 @@ def _batch(form: BatchForm) -> Batch:
         time=form.time,
         after=tuple(form.after),
         retries=form.retries,
+        parameters=parameters_of(form.parameters),
         active=form.active,
     )
 
@@ -103,6 +110,7 @@ def _module(entry: Entry[ModuleForm], positions: dict[str, tuple[str, str]], tra
         before=_actions(form.before),
         after=_actions(form.after),
         checks=checks_of(form.checks),
+        parameters=parameters_of(form.parameters),
         **lists,
         **{field: getattr(form, field) for field in _SAME},
     )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictFloat, StrictInt, model_validator
+from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, model_validator
 
+from dwh_assets.config.form import Form
 from dwh_assets.config.lineage_fields import (
     BatchName,
     Column,
@@ -29,16 +30,13 @@ from dwh_assets.config.lineage_fields import (
     Transform,
     Variable,
 )
+from dwh_assets.config.parameter_forms import ParameterForm, Parameters
 from dwh_assets.model.batch import BatchKind
 from dwh_assets.model.module import Severity
 
 Number = StrictInt | StrictFloat
 Ratio = Annotated[float, Field(ge=0, le=1)]
 Columns = Annotated[list[Column], Field(min_length=1), Distinct]
-
-
-class Form(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
 
 class ColumnsForm(Form):
@@ -156,6 +154,8 @@ class ModuleForm(Form):
     checks: list[CheckForm] = Field([], description="blocking unless their severity is warn")
     measures: dict[Column, Text] = Field({}, description="name -> SQL aggregate, logged for each block")
     expect: dict[Column, Text] = Field({}, description="name -> SQL row predicate, counted for each block")
+    parameters: Parameters = Field({}, description="name -> typed value, read as {{ param.name }}; before those for all")
+    allow_truncate: Flag = Field(False, description="true: dwh rollback --all may empty the table")
 
 
 class SourceForm(Form):
@@ -240,27 +240,21 @@ class BatchForm(Form):
     time: DailyWindow | None = Field(None, description="daily window HH:MM-HH:MM; a run outside of it is cancelled")
     after: Annotated[list[BatchName], Distinct] = Field([], description="it starts when all of these have succeeded")
     retries: Count = Field(3, description="attempts in all at each of its modules")
+    parameters: Parameters = Field({}, description="values that hold in its runs, of parameters that are declared for all")
     active: Flag = True
 
 
 def lineage_schema() -> dict[str, Any]:
-    """JSON schema of Lineage files for editors: a module, a command, a source, a list of sources, or a batch."""
-    module = ModuleForm.model_json_schema(ref_template="#/$defs/{model}")
-    source = SourceForm.model_json_schema(ref_template="#/$defs/{model}")
-    batch = BatchForm.model_json_schema(ref_template="#/$defs/{model}")
-    command = CommandForm.model_json_schema(ref_template="#/$defs/{model}")
-    definitions = {name: form for kind in (module, source, batch, command) for name, form in kind.pop("$defs", {}).items()}
-    definitions |= {"module": module, "source": source, "batch": batch, "command": command}
+    """JSON schema of Lineage files for editors: a module, a command, sources, a batch, or the parameters for all."""
+    forms = {"module": ModuleForm, "command": CommandForm, "source": SourceForm, "batch": BatchForm}
+    schemas = {name: form.model_json_schema(ref_template="#/$defs/{model}") for name, form in forms.items()}
+    definitions = {name: part for schema in schemas.values() for name, part in schema.pop("$defs", {}).items()}
+    parameter = ParameterForm.model_json_schema(ref_template="#/$defs/{model}")
+    definitions |= schemas | {"parameters": {"type": "object", "additionalProperties": parameter}}
     source_ref = {"$ref": "#/$defs/source"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Lineage file",
-        "anyOf": [
-            {"$ref": "#/$defs/module"},
-            {"$ref": "#/$defs/command"},
-            source_ref,
-            {"type": "array", "items": source_ref},
-            {"$ref": "#/$defs/batch"},
-        ],
+        "anyOf": [*({"$ref": f"#/$defs/{name}"} for name in (*forms, "parameters")), {"type": "array", "items": source_ref}],
         "$defs": definitions,
     }

@@ -10,12 +10,13 @@ from dwh_assets.model.batch import Batch, Command, Link
 from dwh_assets.model.duration import format_duration, parse_duration
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
 _DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "timeout"})
 _PARTS: dict[type, dict[str, type]] = {
-    Module: {"checks": Check, "before": Action, "after": Action},
-    Batch: {"modules": Link, "batches": Link},
+    Module: {"checks": Check, "before": Action, "after": Action, "parameters": Parameter},
+    Batch: {"modules": Link, "batches": Link, "parameters": Parameter},
 }
 T = TypeVar("T")
 

@@ -8,17 +8,24 @@ from pathlib import Path
 from dwh_assets.config.lineage_entries import Entry, Problem, shown
 from dwh_assets.config.lineage_forms import ModuleForm
 from dwh_assets.config.sql_guard import check_aggregate, check_predicate, check_query, check_view, check_write
+from dwh_assets.config.sql_parameters import with_values
 from dwh_assets.model.errors import SqlRefused
 from dwh_assets.model.module import Module
+from dwh_assets.model.parameter import Parameter
 
 _BY_BLOCK = ("step", "one_day_step", "upsert", "history", "range")
 
 
 def sql_problems(
-    entry: Entry[ModuleForm], module: Module, known: Collection[str], folder: Path, transforms: Path
+    entry: Entry[ModuleForm],
+    module: Module,
+    parameters: Collection[Parameter],
+    known: Collection[str],
+    folder: Path,
+    transforms: Path,
 ) -> list[Problem]:
     """Everything that is wrong with the SQL of one module; `known` are all tables of the Lineage."""
-    reader = _Reader(entry, module, known, folder, transforms)
+    reader = _Reader(entry, module, parameters, known, folder, transforms)
     reader.actions("before")
     reader.transforms_of()
     reader.actions("after")
@@ -29,8 +36,17 @@ def sql_problems(
 class _Reader:
     """Goes through a module in the order in which its SQL will run; views made on the way may be named later."""
 
-    def __init__(self, entry: Entry[ModuleForm], module: Module, known: Collection[str], folder: Path, transforms: Path) -> None:
+    def __init__(
+        self,
+        entry: Entry[ModuleForm],
+        module: Module,
+        parameters: Collection[Parameter],
+        known: Collection[str],
+        folder: Path,
+        transforms: Path,
+    ) -> None:
         self.entry, self.module, self.folder, self.transforms = entry, module, folder, transforms
+        self._parameters = parameters
         self.problems: list[Problem] = []
         self._known = known
         self._views: list[str] = []
@@ -40,9 +56,9 @@ class _Reader:
         for i, action in enumerate(getattr(self.module, field)):
             with_line = (field, i)
             if action.idempotent:
-                self._guard(lambda sql=action.sql, at=with_line: self._write(sql, at), *with_line)
+                self._guard(lambda sql=action.sql, at=with_line: self._write(self._filled(sql), at), *with_line)
             else:
-                self._guard(lambda sql=action.sql: self._view(sql), *with_line)
+                self._guard(lambda sql=action.sql: self._view(self._filled(sql)), *with_line)
 
     def transforms_of(self) -> None:
         for i, name in enumerate(self.module.transforms):
@@ -51,14 +67,17 @@ class _Reader:
 
     def expressions(self) -> None:
         for name, text in self.module.expect.items():
-            self._guard(lambda text=text: check_predicate(text), "expect", name)
+            self._guard(lambda text=text: check_predicate(self._filled(text)), "expect", name)
         for name, text in self.module.measures.items():
-            self._guard(lambda text=text: check_aggregate(text), "measures", name)
+            self._guard(lambda text=text: check_aggregate(self._filled(text)), "measures", name)
         for i, form in enumerate(self.entry.form.checks):
             if (expect := form.expect) is not None:
-                self._guard(lambda text=expect.predicate: check_predicate(text), "checks", i, "expect", "predicate")
+                self._guard(lambda text=expect.predicate: check_predicate(self._filled(text)), "checks", i, "expect", "predicate")
         if (deleted := self.module.deleted) is not None:
-            self._guard(lambda: check_predicate(deleted), "deleted")
+            self._guard(lambda: check_predicate(self._filled(deleted)), "deleted")
+
+    def _filled(self, sql: str, name: str = "sql") -> str:
+        return with_values(sql, self._parameters, name)
 
     def _guard(self, check: Callable[[], object], *path: str | int) -> None:
         """A statement that stands in the Lineage file: its problems carry the line of its field."""
@@ -87,7 +106,7 @@ class _Reader:
             return
         file = shown(path, self.folder)
         try:
-            query = check_query(path.read_text(encoding="utf-8"), self.module.inputs, file, self._views)
+            query = check_query(self._filled(path.read_text(encoding="utf-8"), file), self.module.inputs, file, self._views)
         except SqlRefused as error:
             self.problems += [Problem(file, line, "", f"{reason} (module {self.module.name})") for line, reason in error.problems]
         except UnicodeDecodeError:

@@ -43,6 +43,8 @@ def parse_statement(text: str, name: str) -> Statement:
     classes, stuck = classify(text)
     if stuck is not None:
         raise refused(name, text, [(stuck, _why_stuck(text, stuck))])
+    if (offset := classes.find("v")) >= 0:
+        raise refused(name, text, [(offset, "holds a parameter without a value")])
     blocks = frozenset(m.start() for m in _PLACEHOLDER.finditer(text) if classes[m.start()] == "p")
     plain = re.sub(r"\{\{[ \t]*block[ \t]*\}\}", lambda m: _stand_in(m, classes), text)
     words = _words(plain, text, name)
@@ -63,7 +65,7 @@ def _stand_in(match: re.Match[str], classes: str) -> str:
 
 def _why_stuck(text: str, offset: int) -> str:
     if match := _PLACEHOLDER.match(text, offset):
-        return f"{match[0]} is not known; only {{{{ block }}}} is"
+        return f"{match[0]} is not known; only {{{{ block }}}} and {{{{ param.name }}}} are"
     if text.startswith("/*", offset):
         return "a comment that is not closed, or holds another comment; write it more plainly"
     if text[offset] in "'\"`":

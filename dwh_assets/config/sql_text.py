@@ -17,6 +17,7 @@ _PIECE = re.compile(
       | (?P<s>(?<![\w$])[rR](?:'[^']*'|"[^"]*")|(?:(?<![\w$])[xX])?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"))
       | (?P<q>`(?:[^`]|``)*`)
       | (?P<p>\{\{[ \t]*block[ \t]*\}\})
+      | (?P<v>\{\{[ \t]*param\.[A-Za-z_]\w*[ \t]*\}\})
       | (?P<w>[A-Za-z0-9_\s.,()\[\]<>=!+\-*/%&|^~:;])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
@@ -40,7 +41,7 @@ def text_problems(text: str) -> Iterator[tuple[int, str]]:
 
 
 def classify(text: str) -> tuple[str, int | None]:
-    """A letter per character: w code, s string, q quoted name, c comment, h hint, p {{ block }}; then where it got stuck."""
+    """A letter a character: w code, s string, q quoted name, c comment, h hint, p {{ block }}, v parameter; then where stuck."""
     classes: list[str] = []
     offset = 0
     while offset < len(text):

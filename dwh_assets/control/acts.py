@@ -21,6 +21,7 @@ from dwh_assets.model.position import EARLIEST, MICROSECOND, Position, watermark
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
+TO_THE_END = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -111,7 +112,9 @@ class ActStore:
         with self._act(topic, kind.upper(), reason, f"blocks {first} to {last}: ") as act:
             if act.topic["lease_worker"] is not None:
                 self._abort_running(act, f"{kind} asked for by hand")
-            found = restated_blocks(act.connection, act.topic["id"], first, last, kind)
+            # A rollback goes to the end as it is under the lock: a block that a worker finished since it was asked for goes, too.
+            until = last if kind == "restate" else TO_THE_END
+            found = restated_blocks(act.connection, act.topic["id"], first, until, kind)
             if not found:
                 raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
             row = act.connection.execute(

@@ -15,7 +15,7 @@ from dwh_assets.control.database import one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block, Claim, Start
-from dwh_assets.model.errors import DwhError, NotDue, Refused, StartRefused
+from dwh_assets.model.errors import ActRefused, DwhError, NotDue, Refused, StartRefused
 from dwh_assets.model.evaluation import Decision, LinkState, ModuleFacts, evaluate_module
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Module
@@ -89,7 +89,10 @@ class ClaimSet:
         if row["running"] is not None:
             row = row | self._end_lost_execution(row)
         if row["asked"] == "Rollback" or (self.start is not None and self.start.roll_back):
-            row = self._ask_rollback(row)
+            asked = self._ask_rollback(row)
+            if isinstance(asked, DwhError):
+                return asked
+            row = asked
         work = self._work(row)
         return replace(work, processing_code=decision.code) if isinstance(work, Work) else work
 
@@ -122,13 +125,16 @@ class ClaimSet:
         )
         return one(written)["id"]
 
-    def _ask_rollback(self, row: Row) -> Row:
+    def _ask_rollback(self, row: Row) -> Row | ActRefused:
         """Take back what the last run loaded, by a restatement that this claim then carries out; a reload is only run again."""
         self.connection.execute(sql("forget_asked"), {"topic_id": row["topic_id"]})
         known = row["restatement_id"] is not None
         span = None if known else self.connection.execute(sql("blocks_of_last_run"), {"topic_id": row["topic_id"]}).fetchone()
         if span is None or span["first"] is None:
             return row
+        if span["shared"] and span["processor"] == "upsert":
+            text = f"topic {row['topic']}: its table is merged from several modules, so none of them can be taken back."
+            return ActRefused(text)
         values = {
             "topic_id": row["topic_id"],
             "kind": "restate" if span["processor"] == "reload" else "rollback",

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import psycopg
 
 from dwh_assets.control.claims import lease_lost
-from dwh_assets.control.database import Database
+from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import BlockStats, Claim, RowCounts
@@ -129,7 +129,7 @@ def _close_block(connection: Connection, claim: Claim, stats: BlockStats) -> Non
 def _close_restatement(connection: Connection, claim: Claim, stats: Sequence[BlockStats]) -> None:
     for block in stats:
         _store_block(connection, claim, block)
-    _end_restatement(connection, claim)
+    _end_restatement(connection, claim, claim.bounds.last.pos)
     connection.execute(sql("release_topic"), {"topic_id": claim.topic_id})
 
 
@@ -137,14 +137,15 @@ def _roll_back(connection: Connection, claim: Claim) -> None:
     """The load window goes back with the rows, in the same transaction (D7)."""
     first = claim.blocks[0]
     window = {"topic_id": claim.topic_id, "pos": first.bounds.last.pos, "id": first.bounds.last.id, "seq": first.seq}
+    begins = one(connection.execute(sql("first_pos_of_rows"), window))["pos"]
     connection.execute(sql("void_blocks_from"), window)
     connection.execute(sql("set_cursor_back"), window)
-    _end_restatement(connection, claim)
+    _end_restatement(connection, claim, begins or first.bounds.last.pos)
 
 
-def _end_restatement(connection: Connection, claim: Claim) -> None:
+def _end_restatement(connection: Connection, claim: Claim, from_pos: datetime) -> None:
     connection.execute(sql("raise_generation"), {"target": claim.target})
-    marked = mark_stale(connection, claim.target, claim.bounds.last.pos, claim.bounds.next.pos)
+    marked = mark_stale(connection, claim.target, from_pos, claim.bounds.next.pos)
     connection.execute(sql("end_restatement"), {"id": claim.restatement})
     if marked:
         text = f"{claim.kind} of {claim.topic}: {len(marked)} blocks built upon it are stale: " + _names(marked)

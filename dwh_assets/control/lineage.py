@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -28,18 +28,19 @@ from dwh_assets.control.topics import initialise
 from dwh_assets.model.batch import Command
 from dwh_assets.model.errors import ActRefused, LineageError
 from dwh_assets.model.module import Lineage, Module, SourceTable, Spec
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.position import EARLIEST, Position
 from dwh_assets.model.window import Window
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
-What = Literal["module", "source", "command", "batch"]
+What = Literal["module", "source", "command", "batch", "parameter"]
 PINNED = ("depends_on", "position", "table", "shards", "shard_by")  # what an open block was cut by (S5)
 
 
 @dataclass(frozen=True)
 class Change:
-    """What an apply will do to one module, source, command or batch."""
+    """What an apply will do to one module, source, command, batch or parameter for all."""
 
     kind: Literal["add", "change", "remove"]
     what: What
@@ -56,7 +57,8 @@ class LineageStore:
         sources = tuple(source_from_spec(row["spec"]) for row in self.database.fetch(sql("active_sources")))
         batches = tuple(batch_from_spec(row["spec"]) for row in self.database.fetch(sql("active_batches")))
         commands = tuple(command_from_spec(row["spec"]) for row in self.database.fetch(sql("active_commands")))
-        return Lineage(modules, sources, batches=batches, commands=commands)
+        parameters = tuple(Parameter(**row) for row in self.database.fetch(sql("global_parameters")))
+        return Lineage(modules, sources, batches=batches, commands=commands, parameters=parameters)
 
     def exists(self) -> bool:
         """False where the database was not migrated yet, or not so far that this version can read it."""
@@ -81,10 +83,14 @@ class LineageStore:
         sources = _diff("source", self._stored("active_sources"), _specs(lineage.sources, source_to_spec))
         commands = _diff("command", self._stored("active_commands"), _specs(lineage.commands, command_to_spec))
         batches = _diff("batch", self._stored("active_batches"), _specs(lineage.batches, batch_to_spec))
-        return [*sources, *modules, *commands, *batches]
+        parameters = _diff("parameter", self._stored_parameters(), _specs(lineage.parameters, asdict))
+        return [*parameters, *sources, *modules, *commands, *batches]
 
     def _stored(self, query: str) -> dict[str, Spec]:
         return {row["name"]: row["spec"] for row in self.database.fetch(sql(query))}
+
+    def _stored_parameters(self) -> dict[str, Spec]:
+        return {row["name"]: row for row in self.database.fetch(sql("global_parameters"))}
 
     def history(self, name: str | None = None) -> list[Row]:
         return self.database.fetch(sql("lineage_history"), name=name)
@@ -100,6 +106,7 @@ class LineageStore:
             for change in changes:
                 _apply_change(connection, change, lineage, who)
             _put_links(connection, [change for change in changes if change.what == "batch"], lineage)
+            _put_parameters(connection, lineage)
         return changes
 
 
@@ -148,7 +155,9 @@ def _put_source(connection: Connection, source: SourceTable) -> None:
 
 
 def _apply_change(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:
-    if change.what == "source":
+    if change.what == "parameter":
+        _keep_parameter_version(connection, change.name, lineage, who)
+    elif change.what == "source":
         if change.kind == "remove":
             connection.execute(sql("deactivate_source"), {"name": change.name})
     elif change.what == "batch":
@@ -201,6 +210,20 @@ def _put_command(connection: Connection, command: Command, lineage: Lineage, who
     connection.execute(sql("put_topic"), {"name": command.name, "module": command.name, "target": None, "shard": None})
 
 
+def _keep_parameter_version(connection: Connection, name: str, lineage: Lineage, who: str) -> None:
+    known = next((asdict(p) for p in lineage.parameters if p.name == name), dict.fromkeys(("type", "value", "description")))
+    connection.execute(sql("insert_parameter_version"), known | {"name": name, "who": who})
+
+
+def _put_parameters(connection: Connection, lineage: Lineage) -> None:
+    connection.execute(sql("delete_parameters"))
+    scopes = [({}, lineage.parameters), *(({"module": m.name}, m.parameters) for m in lineage.modules)]
+    scopes += [({"batch": batch.name}, batch.parameters) for batch in lineage.batches]
+    for scope, parameters in scopes:
+        for parameter in parameters:
+            connection.execute(sql("insert_parameter"), {"module": None, "batch": None} | asdict(parameter) | scope)
+
+
 def _remove_module(connection: Connection, name: str, who: str) -> None:
     connection.execute(sql("deactivate_module"), {"name": name})
     _keep_version(connection, name, None, Lineage((), ()), who)
@@ -208,7 +231,9 @@ def _remove_module(connection: Connection, name: str, who: str) -> None:
 
 def _put_module(connection: Connection, module: Module, lineage: Lineage, who: str) -> None:
     spec = json.dumps(to_spec(module))
-    connection.execute(sql("put_target"), {"name": module.table})
+    writers = [m for m in lineage.modules if m.table == module.table]
+    target = {"name": module.table, "allow_truncate": all(m.allow_truncate for m in writers)}
+    connection.execute(sql("put_target"), target)
     version = _keep_version(connection, module.name, spec, lineage, who)
     connection.execute(sql("put_module"), _columns(module) | {"spec": spec, "version": version})
     _put_dependencies(connection, module, lineage)

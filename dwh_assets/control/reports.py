@@ -52,6 +52,9 @@ class Reports:
             raise UnknownBlock(f"there is no block #{block_id}. `dwh blocks TOPIC` lists those of a topic.")
         return row
 
+    def block_numbered(self, topic: str, seq: int) -> Row | None:
+        return self.database.fetch_one(sql("report_block_numbered"), topic=topic, seq=seq)
+
     def executions(self, block_id: int) -> list[Row]:
         return self.database.fetch(sql("report_executions"), block_id=block_id)
 

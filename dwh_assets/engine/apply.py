@@ -8,11 +8,13 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 from typing import TYPE_CHECKING
 
+from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.lineage import Change
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import DwhError, LineageError
 from dwh_assets.model.graph import order
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.parameter import resolve
 from dwh_assets.processors.output import empty_table, output_columns
 from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
@@ -123,7 +125,8 @@ def _output_columns(
     session = engine.session()
     frames = {name: _frame(engine, lineage, session, name, known) for name in module.inputs}
     _require_base_position(module, frames[module.base].columns, processor)
-    return output_columns(session, module, processor, engine.settings.transforms_folder, frames)
+    valued = bound(module, resolve(lineage.parameters, (), module.parameters))
+    return output_columns(session, valued, processor, engine.settings.transforms_folder, frames)
 
 
 def _frame(engine: Engine, lineage: Lineage, session: SparkSession, name: str, known: dict[str, TablePlan]) -> DataFrame:

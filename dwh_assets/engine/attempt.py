@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.claims import lease_lost
 from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
@@ -26,6 +28,7 @@ from dwh_assets.model.errors import (
 )
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
+from dwh_assets.model.parameter import Parameter, resolve
 from dwh_assets.processors.transform import code_version
 from dwh_assets.warehouse.branches import drop
 from dwh_assets.warehouse.publish import Pointer, discard, next_metadata, sweep
@@ -47,14 +50,15 @@ class Outcome:
 
 def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False, start: Start | None = None) -> Outcome:
     """Attempt the topic's first block, or its open restatement, once."""
+    of_batch = start.parameters if start else ()
     try:
-        claim = engine.claims.claim(topic, _code_version(engine, lineage, topic), force, start)
+        claim = engine.claims.claim(topic, _code_version(engine, lineage, topic, of_batch), force, start)
     except NotDue as error:
         return Outcome("idle", topic, str(error))
     began = time.monotonic()
     try:
         with Lease(engine.claims, claim).kept() as lease:
-            stats = _load(engine, lineage, claim, lease, began)
+            stats = _load(engine, lineage, replace(claim, of_batch=of_batch), lease, began)
     except Exception as error:  # noqa: BLE001 - every failure of an attempt is written down, then judged
         return _failed(engine, claim, error)
     except BaseException:
@@ -66,13 +70,16 @@ def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False
     return Outcome("committed", topic, f"{rows} rows", claim, rows, seconds)
 
 
-def _code_version(engine: Engine, lineage: Lineage, topic: str) -> str:
+def _code_version(engine: Engine, lineage: Lineage, topic: str, of_batch: Sequence[Parameter]) -> str:
     name = topic.partition(":")[0]
     module = next((m for m in lineage.modules if m.name == name), None)
-    return code_version(module, engine.settings.transforms_folder) if module else ""
+    if module is None:
+        return ""
+    return code_version(module, engine.settings.transforms_folder, resolve(lineage.parameters, of_batch, module.parameters))
 
 
 def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, began: float) -> list[BlockStats]:
+    claim = with_parameters(claim, lineage)
     staged = stage(engine, lineage, claim, lease)
     failpoint("check.before")
     stats = check(claim, staged, time.monotonic() - began, engine.spark.memory())
@@ -80,6 +87,12 @@ def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, began: f
     lease.check()
     publish(engine, claim, staged, stats, lease)
     return stats
+
+
+def with_parameters(claim: Claim, lineage: Lineage) -> Claim:
+    """The one place where values come into the SQL of an attempt: from here on its module holds no placeholder."""
+    parameters = resolve(lineage.parameters, claim.of_batch, claim.module.parameters)
+    return replace(claim, module=bound(claim.module, parameters))
 
 
 def publish(engine: Engine, claim: Claim, staged: StagedAttempt, stats: list[BlockStats], lease: Lease) -> None:

@@ -103,10 +103,10 @@ class BatchRunner:
         return Ran(link.name, ran.code, ran.text, sum(part.rows for part in ran.parts))
 
     def _starter(self, begun: Begun) -> Starter:
-        start = Start(begun.batch.name, begun.instance, begun.decision.code == "Rollback")
+        batch = begun.batch
+        start = Start(batch.name, begun.instance, begun.decision.code == "Rollback", batch.parameters)
         patience = self.engine.settings.deadline_seconds
-        variables = {"DWH_BATCH": begun.batch.name, "DWH_BATCH_INSTANCE": str(begun.instance)}
-        return Starter(self.engine, self.lineage, start, begun.batch.retries, patience, self.report, variables)
+        return Starter(self.engine, self.lineage, start, batch.retries, patience, self.report)
 
     def _in_order(self, starter: Starter, names: list[str]) -> Iterator[Ran]:
         """One after the other; nothing comes after a failure (K6)."""

@@ -41,7 +41,7 @@ def span_of(engine: Engine, lineage: Lineage, topic: str, first: int, last: int 
     """The blocks to restate, widened where the processor needs it: end-dated tables to their end, merged tables whole."""
     module = lineage.module(topic.partition(":")[0])
     processor = processor_named(module.processor)
-    _refuse_merged(lineage, module, processor)
+    refuse_merged(lineage, module, processor)
     widened_first = 1 if processor.forgets else first
     widened_last = None if processor.replaces else last
     found = engine.database.fetch_one(sql("span_of_blocks"), topic=topic, first=widened_first, last=widened_last)
@@ -52,14 +52,24 @@ def span_of(engine: Engine, lineage: Lineage, topic: str, first: int, last: int 
     return Span(topic, found["first"], found["last"], found["blocks"], found["rows"])
 
 
-def _refuse_merged(lineage: Lineage, module: Module, processor: Processor) -> None:
-    """A row that several streams were merged into names only the last of them: taken away for one, it is lost for the others."""
+def refuse_merged(lineage: Lineage, module: Module, processor: Processor) -> None:
+    """A row that several streams were merged into names only the last of them: taken away for one, it is lost for the others.
+    So is the chain of end-dated versions, where the next version came by another stream."""
     streams = sorted(m.name for m in lineage.modules if m.table == module.table)
-    if processor.forgets and len(streams) > 1:
+    if processor.merges and len(streams) > 1:
         raise ActRefused(
             f"{module.table} is merged from {', '.join(streams)}: to run or take back blocks of {module.name} alone "
             "would lose what the others brought to the same rows. Nothing was changed.\n"
             "Let the source send the rows again, or build the table anew under another name."
+        )
+
+
+def refuse_partly_reloaded(module: Module, processor: Processor, first: int) -> None:
+    """A table that is rebuilt as a whole holds the rows of its newest block only: no earlier state is left to go back to."""
+    if processor.whole and first > 1:
+        raise ActRefused(
+            f"{module.table} is rebuilt as a whole with each block, so it cannot go back to an earlier one. "
+            f"Nothing was changed.\n`dwh restate` builds it anew; `dwh rollback {module.name} --all` empties it, where allowed."
         )
 
 
@@ -87,6 +97,8 @@ def reset_backward(engine: Engine, lineage: Lineage, acts: ActStore, topic: str,
             f"topic {topic}: {to} is not the end of a block. The nearest ends are {known}; see `dwh blocks {topic}`."
         )
     module = lineage.module(topic.partition(":")[0])
-    _refuse_merged(lineage, module, processor_named(module.processor))
+    processor = processor_named(module.processor)
+    refuse_merged(lineage, module, processor)
+    refuse_partly_reloaded(module, processor, row["seq"])
     acts.ask_restatement(topic, row["seq"], row["last"], "rollback", reason)
     return attempt(engine, lineage, topic, force=True)

@@ -48,12 +48,16 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
     failpoint("fork.before")
     forked = fork(engine.catalog, claim.target, claim.execution_id)
     failpoint("fork.after")
-    reading = _reading(engine, lineage, claim, session)
+    blocks = written_blocks(engine, claim, processor)
+    reading = _reading(engine, lineage, claim, session) if blocks else Reading(session, claim.module, {}, {}, claim.shard)
     branches = {forked.table: {"branch": forked.branch, "fork": forked.snapshot_id}}
     engine.claims.note_staging(claim, branches, dict(reading.snapshots))
     failpoint("stage.before")
     with _fingerprints(claim, reading, processor) as fingerprints, spark_errors(partial(_input_files, engine, reading)):
-        work, counts = _write(engine, claim, processor, reading, forked)
+        if blocks:
+            work, counts = _write(engine, claim, processor, reading, forked, blocks)
+        else:
+            work, counts = _take_out(claim, processor, session, forked)
         lease.check()
         figures = {block_id: future.result() for block_id, future in fingerprints.items()}
     failpoint("stage.after")
@@ -92,22 +96,31 @@ def _fingerprint(reading: Reading, block: Block, processor: Processor) -> Finger
     return found
 
 
-def _write(engine: Engine, claim: Claim, processor: Processor, reading: Reading, forked: Fork) -> tuple[Work, RowCounts]:
+def _take_out(claim: Claim, processor: Processor, session: SparkSession, forked: Fork) -> tuple[Work, RowCounts]:
+    """Rows go and none come: neither inputs nor transforms are asked, so that what they have broken can be taken back."""
+    branch = qualified(forked)
+    work = Work(session, claim.module, session.table(branch), branch, claim.execution_id, claim.blocks)
+    processor.clear(work)
+    return work, RowCounts()
+
+
+def _write(
+    engine: Engine, claim: Claim, processor: Processor, reading: Reading, forked: Fork, blocks: tuple[Block, ...]
+) -> tuple[Work, RowCounts]:
     folder, prefix = engine.settings.transforms_folder, f"dwh_{claim.execution_id}"
     transforms = transforms_of(reading.session, claim.module, folder, reading.tables(), prefix)
-    blocks = written_blocks(engine, claim, processor)
-    rows = output_rows(transforms, reading, blocks or claim.blocks, processor, claim.execution_id)
+    rows = output_rows(transforms, reading, blocks, processor, claim.execution_id)
     given = analysed(rows, claim.label)
     columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
     touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
     written = rows.select(*columns, *AUDIT)
-    if processor.merges and blocks:
+    if processor.merges:
         written = written.localCheckpoint()  # a merge reads its source several times: it must be the same each time
     work = Work(reading.session, claim.module, written, qualified(forked), claim.execution_id, touched)
     if claim.kind != "load" and not processor.whole:
         processor.clear(work)
-    counts = processor.write(work) if blocks else RowCounts()
-    if blocks and claim.module.after:
+    counts = processor.write(work)
+    if claim.module.after:
         transforms.after(reading.base(blocks, processor.whole))
     return work, counts
 

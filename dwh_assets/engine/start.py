@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from dwh_assets.model.block import Start
 from dwh_assets.model.errors import StartRefused, UnknownTopic
 from dwh_assets.model.evaluation import Decision
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.parameter import resolve
 
 Row = dict[str, Any]
 Report = Callable[[Outcome], None]
@@ -51,7 +52,6 @@ class Starter:
     attempts: int = 1
     patience: float = 0.0
     report: Report = lambda outcome: None
-    variables: Mapping[str, str] = field(default_factory=dict)
 
     def run(self, name: str) -> Ran:
         """A module with all its topics, or a single topic."""
@@ -72,12 +72,20 @@ class Starter:
 
     def _command(self, command: Command) -> Ran:
         try:
-            finished = run_command(self.engine, command, self.start, self.attempts, self.variables)
+            finished = run_command(self.engine, command, self.start, self.attempts, self._variables())
         except StartRefused as error:
             return _refused(command.name, error)
         if finished.problem is not None:
             return Ran(command.name, "Failed", finished.problem)
         return Ran(command.name, "Succeeded", "done", finished.counts.inserted)
+
+    def _variables(self) -> dict[str, str]:
+        """What a command is told by its environment."""
+        values = resolve(self.lineage.parameters, self.start.parameters, ())
+        told = {f"DWH_PARAM_{parameter.name.upper()}": parameter.value for parameter in values}
+        if self.start.batch is not None:
+            told |= {"DWH_BATCH": self.start.batch, "DWH_BATCH_INSTANCE": str(self.start.instance)}
+        return told
 
     def _topic(self, module: Module, topic: str) -> Ran:
         start, failures, rows, horizon = self.start, 0, 0, None

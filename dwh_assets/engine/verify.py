@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.blocks import block_of
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import base_is_append_only
 from dwh_assets.model.errors import DwhError
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.parameter import resolve
 from dwh_assets.model.position import Bounds, Position
 from dwh_assets.processors.figures import rows_and_writers
 from dwh_assets.processors.registry import processor_named
@@ -127,7 +129,8 @@ def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows:
 
 def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row: Row, base: Fingerprint) -> Iterator[Finding]:
     """Where the transforms keep each base row as one row with its position, the table must hold the very same positions."""
-    if module.processor not in PLAIN or not keeps_rows(module, engine.settings.transforms_folder):
+    valued = bound(module, resolve(lineage.parameters, (), module.parameters))
+    if module.processor not in PLAIN or not keeps_rows(valued, engine.settings.transforms_folder):
         return
     if len([m for m in lineage.modules if m.table == module.table]) > 1:
         return

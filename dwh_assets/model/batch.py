@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal
 
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
 BatchKind = Literal["STANDARD", "MAINTENANCE"]
@@ -34,6 +35,7 @@ class Batch:
     time: Window | None = None
     after: tuple[str, ...] = ()  # batches whose success starts this one
     retries: int = 3  # attempts in all at a module
+    parameters: tuple[Parameter, ...] = ()
     active: bool = True
 
 

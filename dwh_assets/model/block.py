@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from dwh_assets.model.module import Module
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.position import Bounds
 
 Status = Literal["planned", "open", "parked", "committed", "skipped", "stale", "void"]
@@ -39,6 +40,7 @@ class Start:
     batch: str | None = None
     instance: int | None = None  # of the batch
     roll_back: bool = False  # the batch takes its last run back
+    parameters: tuple[Parameter, ...] = ()  # of the batch
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Claim(Hold):
     blocks: tuple[Block, ...]  # one to load, or those to restate, in order
     restatement: int | None = None
     kind: Literal["load", "restate", "rollback"] = "load"
+    of_batch: tuple[Parameter, ...] = ()  # parameters of the batch that it is part of
 
     @property
     def block(self) -> Block:

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from dwh_assets.model.batch import Batch, Command
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
 PROCESSORS = ("step", "reload", "range", "upsert", "history", "one_day_step")
@@ -78,6 +79,8 @@ class Module:
     checks: tuple[Check, ...] = ()
     measures: dict[str, str] = field(default_factory=dict)
     expect: dict[str, str] = field(default_factory=dict)
+    parameters: tuple[Parameter, ...] = ()  # its own; during an attempt all that hold for it
+    allow_truncate: bool = False
 
     @property
     def base(self) -> str:
@@ -118,6 +121,7 @@ class Lineage:
     places: dict[str, str] = field(default_factory=dict)  # name -> file:line, for messages
     batches: tuple[Batch, ...] = ()
     commands: tuple[Command, ...] = ()
+    parameters: tuple[Parameter, ...] = ()  # those for all
 
     def module(self, name: str) -> Module:
         return next(m for m in self.modules if m.name == name)

@@ -20,6 +20,7 @@ from dagster import (
 )
 
 from dwh_assets.model.module import Module, SourceTable
+from dwh_assets.model.parameter import resolve
 from dwh_assets.orchestration.names import BUILT_IN_CHECKS, check_name, identifier, input_keys, module_key, team
 from dwh_assets.orchestration.project import Project
 from dwh_assets.processors.transform import code_version
@@ -42,7 +43,7 @@ def module_spec(project: Project, module: Module) -> AssetSpec:
         kinds={"spark", "iceberg", "sql" if _all_sql(module) else "python"},
         description=_description(module, folder),
         metadata=_metadata(project, module),
-        code_version=code_version(module, folder),
+        code_version=code_version(module, folder, resolve(project.lineage.parameters, (), module.parameters)),
         freshness_policy=_freshness(module),
         partitions_def=partitions_of(module),
     )

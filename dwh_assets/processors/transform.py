@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import DataFrame
@@ -18,13 +19,18 @@ from pyspark.sql import functions as F
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import StructType
 
+from dwh_assets.config.lineage_fields import nearest
 from dwh_assets.config.sql_guard import check_query, check_view, check_write
+from dwh_assets.config.sql_parameters import parameters_in, texts_of, with_values
 from dwh_assets.config.sql_shape import is_row_wise
 from dwh_assets.model.block import Block
 from dwh_assets.model.errors import ConfigError, SqlRefused
 from dwh_assets.model.module import Action, Module
+from dwh_assets.model.parameter import Parameter, Value, literal, value_of
 from dwh_assets.model.position import EPOCH, MICROSECOND, Position
 from dwh_assets.warehouse.session import query, run
+
+PARAMS = "params"  # the argument by which a Python transform asks for the parameters
 
 
 @dataclass(frozen=True)
@@ -57,7 +63,7 @@ class Views:
 
 @dataclass(frozen=True)
 class Transforms:
-    """The transforms of one module, bound to the tables they read."""
+    """The transforms of one module, bound to the tables they read; the module's parameters are all that hold for it."""
 
     session: SparkSession
     module: Module
@@ -98,18 +104,37 @@ class Transforms:
     def _one(self, transform: str, block: DataFrame, block_view: str, names: Mapping[str, str]) -> DataFrame:
         if not transform.endswith(".sql"):
             return function_named(transform)(block, **self._arguments(transform))
-        written = check_query((self.folder / transform).read_text(), self.tables, transform, names.keys() - self.tables.keys())
+        text = sql_of(self.module, self.folder, transform)
+        written = check_query(text, self.tables, transform, names.keys() - self.tables.keys())
         return self.views.query(written.render(names, block_view))
 
-    def _arguments(self, transform: str) -> dict[str, DataFrame]:
-        """A parameter `dim_customer` is the table dim.customer."""
-        by_parameter = {table.replace(".", "_"): frame for table, frame in self.frames.items()}
-        wanted = list(inspect.signature(function_named(transform)).parameters)[1:]
-        if missing := [name for name in wanted if name not in by_parameter]:
+    def _arguments(self, transform: str) -> dict[str, Any]:
+        """An argument `dim_customer` is the table dim.customer, `params` the values of the parameters by name."""
+        known: dict[str, Any] = {table.replace(".", "_"): frame for table, frame in self.frames.items()}
+        known[PARAMS] = Params({parameter.name: value_of(parameter) for parameter in self.module.parameters})
+        wanted = arguments_of(transform)
+        if missing := [name for name in wanted if name not in known]:
             raise ConfigError(
-                f"transform {transform}: parameter {missing[0]} is not a declared table; known are {', '.join(by_parameter)}."
+                f"transform {transform}: argument {missing[0]} is not a declared table; known are {', '.join(known)}."
             )
-        return {name: by_parameter[name] for name in wanted}
+        return {name: known[name] for name in wanted}
+
+
+class Params(dict[str, Value]):
+    """The parameters that a Python transform sees."""
+
+    def __missing__(self, name: str) -> Value:
+        raise ConfigError(f"the parameter {name} is not declared{nearest(name, self)}; known are {', '.join(self) or 'none'}.")
+
+
+def sql_of(module: Module, folder: Path, transform: str) -> str:
+    """The text of a SQL transform, with the values of the module's parameters in it."""
+    return with_values((folder / transform).read_text(), module.parameters, transform)
+
+
+def arguments_of(transform: str) -> list[str]:
+    """What a Python transform takes beside the block."""
+    return list(inspect.signature(function_named(transform)).parameters)[1:]
 
 
 def function_named(transform: str) -> Callable[..., DataFrame]:
@@ -159,18 +184,30 @@ def not_beyond(bound: Position, position: tuple[str, str]) -> str:
 def runs_by_row(module: Module, folder: Path) -> bool:
     """Every transform treats each base row alone and keeps its position, so that many blocks can be run as one."""
     return not module.before and all(
-        transform.endswith(".sql") and is_row_wise((folder / transform).read_text(), module.position)
+        transform.endswith(".sql") and is_row_wise(sql_of(module, folder, transform), module.position)
         for transform in module.transforms
     )
 
 
-def code_version(module: Module, folder: Path) -> str:
-    """A short name of the transforms' text as it is now."""
+def code_version(module: Module, folder: Path, parameters: Sequence[Parameter] = ()) -> str:
+    """A short name of the transforms' text as it is now, and of the values that it uses of the parameters that hold."""
     digest = hashlib.sha256()
     for transform in module.transforms:
         text = (folder / transform).read_bytes() if transform.endswith(".sql") else _source_of(transform)
         digest.update(transform.encode() + b"\0" + text + b"\0")
+    used = _used_parameters(module, folder) if parameters else None
+    for parameter in parameters:
+        if used is None or parameter.name in used:
+            digest.update(f"{parameter.name}\0{literal(parameter)}\0".encode())
     return digest.hexdigest()[:12]
+
+
+def _used_parameters(module: Module, folder: Path) -> set[str] | None:
+    """The names that the SQL of a module mentions; none where a Python transform may read any."""
+    files = [transform for transform in module.transforms if transform.endswith(".sql")]
+    if any(PARAMS in arguments_of(other) for other in module.transforms if other not in files):
+        return None
+    return set[str]().union(*(parameters_in(text) for text in (*texts_of(module), *((folder / f).read_text() for f in files))))
 
 
 def _source_of(transform: str) -> bytes:
@@ -181,4 +218,4 @@ def keeps_rows(module: Module, folder: Path) -> bool:
     """One SQL transform that gives exactly one row for each base row, with its position."""
     if len(module.transforms) != 1 or not module.transforms[0].endswith(".sql") or module.before:
         return False
-    return is_row_wise((folder / module.transforms[0]).read_text(), module.position, one_to_one=True)
+    return is_row_wise(sql_of(module, folder, module.transforms[0]), module.position, one_to_one=True)

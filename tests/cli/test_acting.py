@@ -57,7 +57,9 @@ def test_a_parked_block_is_skipped_and_late_rows_are_loaded(parked: Project):
     assert done["written"] == 11
 
 
-@pytest.mark.parametrize("act", ["reset --to now", "unlock", "retry", "skip", "release --check c", "restate --late"])
+@pytest.mark.parametrize(
+    "act", ["reset --to now", "unlock", "retry", "skip", "release --check c", "restate --late", "rollback --all"]
+)
 def test_an_act_without_a_reason_is_refused_before_anything_is_opened(files: Project, act: str):
     name, *rest = act.split()
     answer = files.dwh(name, "fact.orders", *rest)

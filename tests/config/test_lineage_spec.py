@@ -10,6 +10,7 @@ import pytest
 from dwh_assets.config.lineage_spec import from_spec, source_from_spec, source_to_spec, to_spec
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Check, Module, SourceTable
+from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
 FULL = Module(
@@ -20,7 +21,8 @@ FULL = Module(
     span=timedelta(hours=1), time=Window.parse("22:00-06:00"),
     shards=("a", "b"), shard_by="c", key=("k",), deleted="gone", columns={"a": "b"},
     checks=(Check("rows", "rows(min)", minimum=1), Check("unique", "unique(a)", ("a",), severity="warn")),
-    measures={"m": "sum(a)"}, expect={"e": "a > 0"},
+    measures={"m": "sum(a)"}, expect={"e": "a > 0"}, parameters=(Parameter("p", "date", "2024-01-31", "why"),),
+    allow_truncate=True,
 )  # fmt: skip
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import LineageError
-from dwh_assets.model.module import SourceTable
+from dwh_assets.model.module import Lineage, SourceTable
+from dwh_assets.model.parameter import Parameter
 from tests.control.small import MODULE, SOURCE, TOPIC, Store, at, changed, ready
 
 
@@ -21,6 +22,26 @@ def test_each_change_is_a_version_with_who_and_what(database: Database) -> None:
     assert [(h["version"], h["changed_by"], h["spec"]["maxstep"]) for h in history] == [(2, "ann", 5), (1, "ann", 1_000_000)]
     assert store.lineage.active().module(TOPIC).maxstep == 5
     assert store.events("LINEAGE")[-1]["text"] == "change module fact.sales; comment; maxstep"
+
+
+def test_parameters_are_put_in_force_with_the_modules_and_each_value_is_kept(database: Database) -> None:
+    store = ready(database)
+    own = changed(parameters=(Parameter("least", "integer", "3"),))
+    version = store.lineage.version()
+    for value in ("EU", "US"):
+        everywhere = (Parameter("region", "text", value, "where we sell"),)
+        changes = store.lineage.apply(Lineage((own,), (SOURCE,), parameters=everywhere), "ann")
+        assert store.lineage.active().parameters == everywhere
+    assert [(c.kind, c.what, c.name, c.fields) for c in changes] == [("change", "parameter", "region", (("value", "EU", "US"),))]
+    assert store.lineage.active().module(TOPIC).parameters == own.parameters
+    kept = database.fetch("select name, module, value from dwh.parameter order by name")
+    assert [(row["name"], row["module"], row["value"]) for row in kept] == [("least", TOPIC, "3"), ("region", None, "US")]
+    store.apply(own)
+    assert store.lineage.active().parameters == ()
+    values = database.fetch("select value, changed_by from dwh.parameter_version order by id")
+    assert [(row["value"], row["changed_by"]) for row in values] == [("EU", "ann"), ("US", "ann"), (None, "ann")]
+    assert store.lineage.version() == version + 4
+    assert store.events("LINEAGE")[-1]["text"] == "remove parameter region"
 
 
 def test_a_removed_file_switches_its_module_off_and_keeps_its_history_and_cursor(database: Database) -> None:

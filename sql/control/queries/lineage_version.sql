@@ -1,2 +1,2 @@
 -- A number that rises with every change of the Lineage in force.
-select count(*) as version from dwh.module_version
+select (select count(*) from dwh.module_version) + (select count(*) from dwh.parameter_version) as version

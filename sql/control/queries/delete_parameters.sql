@@ -1,0 +1,2 @@
+-- All parameters are written anew with each apply.
+delete from dwh.parameter
