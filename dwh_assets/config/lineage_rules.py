@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from dwh_assets.config.lineage_entries import Entries, Entry, Problem
 from dwh_assets.config.lineage_fields import nearest
-from dwh_assets.config.lineage_forms import BatchForm, ModuleForm, SourceForm
+from dwh_assets.config.lineage_forms import ModuleForm, SourceForm
+from dwh_assets.config.parameter_forms import override_problems, parameters_of
 from dwh_assets.model import graph
 from dwh_assets.model.batch import cycle_of
 from dwh_assets.model.module import Lineage, Module
@@ -87,22 +88,12 @@ def _batches(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
         yield from _listed(entry, "modules", [link.module for link in form.modules], modules, entries.unread)
         yield from _listed(entry, "batches", [link.batch for link in form.batches], batches, frozenset())
         yield from _listed(entry, "after", form.after, batches, frozenset())
-        yield from _overrides(entry, lineage)
+        for name, text in override_problems(parameters_of(form.parameters), lineage.parameters):
+            yield entry.problem(text, "parameters", name)
     if (cycle := cycle_of(lineage.batches)) is not None:
         entry = next(entry for entry in entries.batches if entry.form.batch == cycle[0])
         field = "after" if cycle[1] in entry.form.after else "batches"
         yield entry.problem(f"closes a cycle: {' -> '.join(cycle)}", field)
-
-
-def _overrides(entry: Entry[BatchForm], lineage: Lineage) -> Iterator[Problem]:
-    """A batch gives parameters other values; without it, modules must have them too."""
-    types = {parameter.name: parameter.type for parameter in lineage.parameters}
-    for name, form in entry.form.parameters.items():
-        if name not in types:
-            text = f"is not declared for all in parameters.yaml{nearest(name, types)}; a batch only gives it another value"
-            yield entry.problem(text, "parameters", name)
-        elif form.type != types[name]:
-            yield entry.problem(f"is declared for all as {types[name]}; a batch cannot change its type", "parameters", name)
 
 
 def _listed(entry: Entry, field: str, names: Sequence[str], known: set[str], unread: frozenset[str]) -> Iterator[Problem]:

@@ -126,6 +126,15 @@ def test_a_rollback_over_skipped_blocks_ends_where_it_was_asked_to(database: Dat
     assert store.blocks()[1:] == [(1, "committed"), (2, "void"), (3, "void")]
 
 
+def test_a_rollback_also_takes_what_was_finished_since_it_was_asked_for(database: Database) -> None:
+    store = ready(database, 1, 2, 3)
+    for _ in range(3):
+        store.load()
+    store.acts.ask_restatement(TOPIC, 2, 2, "rollback", "asked for when there were two")
+    assert [block.seq for block in store.load().blocks] == [2, 3]
+    assert store.blocks()[1:] == [(1, "committed"), (2, "void"), (3, "void")]
+
+
 def test_a_rollback_of_skipped_blocks_alone_takes_the_cursor_back(database: Database) -> None:
     store = ready(database, 1)
     store.load()
