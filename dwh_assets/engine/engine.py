@@ -54,6 +54,7 @@ class Engine:
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
+        self._counted: dict[int, tuple[int, int]] = {}  # block -> late rows, and the files that they were counted in
         self._postgres: dict[tuple[SourceTable, tuple[str, str], str | None], PostgresSource] = {}
 
     @cached_property
@@ -88,7 +89,15 @@ class Engine:
         if not builders:
             raise SourceError(f"table {name} is neither built here nor declared in lineage/sources/.")
         columns = reader or builders[0]
-        return IcebergSource(self.catalog, name, columns.position, shard_by=columns.shard_by, built=True, session=self.session)
+        return IcebergSource(
+            self.catalog,
+            name,
+            columns.position,
+            shard_by=columns.shard_by,
+            built=True,
+            session=self.session,
+            counted=self._counted,
+        )
 
     def _outside(self, table: SourceTable, reader: Module | SourceTable) -> Source:
         columns, shard_by = reader.position, reader.shard_by
@@ -100,6 +109,7 @@ class Engine:
                 watermark_delay=table.delay,
                 shard_by=shard_by,
                 session=self.session,
+                counted=self._counted,
             )
         url = os.environ.get(table.url_env, "") if table.url_env else self.postgres_url
         if not url:
