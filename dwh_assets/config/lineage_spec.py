@@ -11,7 +11,7 @@ from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
 from dwh_assets.model.window import Window
 
-_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after"})
+_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "keep"})
 _PARTS = {"checks": Check, "before": Action, "after": Action}
 T = TypeVar("T", Module, SourceTable, Check, Action)
 

@@ -17,6 +17,7 @@ from dwh_assets.control.claims import ClaimStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
+from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.partitions import PartitionStore
 from dwh_assets.control.server import store_url
@@ -51,6 +52,7 @@ class Engine:
         self.sources = SourceStore(self.database)
         self.partitions = PartitionStore(self.database)
         self.alerts = AlertStore(self.database)
+        self.maintenance = MaintenanceStore(self.database, self.worker, settings.lease_seconds)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
