@@ -174,3 +174,16 @@ SPANS = [
     Column("no.", lambda row: f"{row['first']} to {row['last']}"),
     column("base rows", "rows", formats.count, right=True),
 ]
+
+
+def _figures(row: Row) -> str:
+    return ", ".join(f"{formats.count(value)} {name.replace('_', ' ')}" for name, value in row["figures"].items() if value)
+
+
+MAINTENANCE = [
+    column("task", "task"),
+    column("table", "table"),
+    column("ended", "ended"),
+    Column("what", _figures, folds=True),
+    column("note", "text", folds=True),
+]
