@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from dwh_assets.warehouse.publish import snapshot_of
 from tests.engine.project import Project, rows
 
 MOMENT = timedelta(microseconds=1)
-EVERYTHING = [(n, f"k{n % 3}", n) for n in range(40)]
+EVERYTHING = [(n, f"k{n % 3}", n) for n in range(20)]
 
 
 class PowerCut(BaseException):
@@ -33,15 +33,19 @@ class PowerCut(BaseException):
 
 
 @pytest.fixture(autouse=True)
-def ages(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def ages(project: Project, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Everything is old. Each test applies only its own modules: they take the place of those of the test before."""
     changed = {"compact_files": 3, "snapshots_for": MOMENT, "orphans_after": timedelta(days=1)}
     monkeypatch.setattr(project.engine, "settings", project.engine.settings.model_copy(update=changed))
+    yield
+    for file in (project.folder / "lineage").rglob("*.yaml"):
+        file.unlink()
 
 
 def _loaded(project: Project, name: str, **fields: Any) -> str:
-    """A table of ten blocks, each with a file of its own, all of one day."""
+    """A table of five blocks, each with a file of its own, all of one day."""
     source, table = project.source(f"src.{name}"), f"m.{name}"
-    project.append(source, rows(0, 40))
+    project.append(source, rows(0, 20))
     project.module(table, source, **({"maxstep": "4", "stretch": "1"} | fields))
     project.apply()
     project.load(table)
@@ -83,8 +87,8 @@ def test_compaction_leaves_the_same_rows_in_fewer_files_and_readers_of_the_old_s
     _at_check(monkeypatch, lambda: seen.append(reader.count()))
     told: list[tuple[str, int, int]] = []
     (result,) = _maintain(project, table, "compact", report=lambda *entry: told.append(entry))
-    assert result.figures == {"days": 1, "files": 10, "files_after": 1, "rows": 40}
-    assert (_files(project, table), seen, reader.count()) == (1, [40], 40)
+    assert result.figures == {"days": 1, "files": 5, "files_after": 1, "rows": 20}
+    assert (_files(project, table), seen, reader.count()) == (1, [20], 20)
     assert project.rows(table) == EVERYTHING
     assert told[0] == (f"compact {table} 2026-03-01", 0, 1)
     assert live(project.engine.catalog, table) == []
@@ -98,13 +102,13 @@ def test_blocks_that_are_loaded_while_a_compaction_is_staged_are_not_lost_and_do
     table = _loaded(project, "rival")
 
     def load() -> None:
-        project.append("src.rival", rows(40, 48))
+        project.append("src.rival", rows(20, 28))
         assert [outcome.result for outcome in project.load(table)] == ["committed", "committed"]
 
     _at_check(monkeypatch, load)
     (result,) = _maintain(project, table, "compact")
-    assert (result.ended, result.figures["files"]) == ("done", 10)
-    assert len(project.rows(table)) == 48
+    assert (result.ended, result.figures["files"]) == ("done", 5)
+    assert len(project.rows(table)) == 28
     assert _files(project, table) == 3
     assert _findings(project, table) == []
 
@@ -135,7 +139,7 @@ def test_a_table_whose_rows_are_being_replaced_is_left_alone(project: Project, m
 
 def test_a_day_that_a_begun_block_writes_is_not_compacted(project: Project) -> None:
     table = _loaded(project, "begun")
-    project.append("src.begun", rows(40, 44))
+    project.append("src.begun", rows(20, 24))
     project.tick()
     claim = project.engine.claims.claim(table)
     assert _maintain(project, table, "compact")[0].figures["days"] == 0
@@ -157,7 +161,7 @@ def test_a_rewrite_that_changes_rows_is_refused(project: Project, monkeypatch: p
     with pytest.raises(DamagedData, match="do not hold the same rows"):
         _maintain(project, table, "compact")
     assert project.rows(table) == EVERYTHING
-    assert _files(project, table) == 10
+    assert _files(project, table) == 5
 
 
 def test_a_compaction_that_breaks_off_leaves_a_branch_that_the_next_one_sweeps(
@@ -170,7 +174,7 @@ def test_a_compaction_that_breaks_off_leaves_a_branch_that_the_next_one_sweeps(
     assert project.rows(table) == EVERYTHING
     assert len(live(project.engine.catalog, table)) == 1
     monkeypatch.delenv("DWH_FAILPOINTS")
-    assert _maintain(project, table, "compact")[0].figures["files"] == 10
+    assert _maintain(project, table, "compact")[0].figures["files"] == 5
     assert live(project.engine.catalog, table) == []
     assert _findings(project, table) == []
 
@@ -192,25 +196,25 @@ def test_a_job_whose_process_is_gone_is_taken_over_when_its_lease_has_run_out(
     assert live(project.engine.catalog, table) == [left], "a job that may live keeps its branch"
     late = "update dwh.maintenance set lease_until = now() - interval '1s' where ended_at is null"
     project.engine.database.execute(late)
-    assert _maintain(project, table, "compact")[0].figures["files"] == 10
+    assert _maintain(project, table, "compact")[0].figures["files"] == 5
     assert live(project.engine.catalog, table) == []
 
 
 def test_a_table_without_days_is_compacted_while_it_is_loaded(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     source = project.source("src.plain")
-    project.append(source, rows(0, 40))
+    project.append(source, rows(0, 20))
     project.module("m.plain", source, "select id, k, v, map(k, v) as m from {{ block }}", maxstep="4", stretch="1")
     project.apply()
     project.load("m.plain")
 
     def load() -> None:
-        project.append(source, rows(40, 44))
+        project.append(source, rows(20, 24))
         project.load("m.plain")
 
     _at_check(monkeypatch, load)
     (result,) = _maintain(project, "m.plain", "compact")
-    assert (result.ended, result.figures["files"], _files(project, "m.plain")) == ("done", 10, 2)
-    assert len(project.rows("m.plain")) == 44
+    assert (result.ended, result.figures["files"], _files(project, "m.plain")) == ("done", 5, 2)
+    assert len(project.rows("m.plain")) == 24
     assert _findings(project, "m.plain") == []
 
 
@@ -223,10 +227,10 @@ def test_snapshots_expire_but_not_the_head_a_branch_or_what_an_open_attempt_read
     project.tick()
     claim = project.engine.claims.claim("m.behind")
     project.engine.claims.note_staging(claim, {}, {table: read})
-    project.append("src.snapshots", rows(40, 48))
+    project.append("src.snapshots", rows(20, 28))
     project.load(table)
     staged = fork(catalog, table, claim.execution_id).snapshot_id
-    project.append("src.snapshots", rows(48, 52))
+    project.append("src.snapshots", rows(28, 32))
     project.load(table)
     head = snapshot_of(catalog, table)
     (rehearsed,) = _maintain(project, table, "expire_snapshots", rehearsal=True)
@@ -237,8 +241,8 @@ def test_snapshots_expire_but_not_the_head_a_branch_or_what_an_open_attempt_read
     project.engine.claims.fail(claim, "a test", counts=False)
     assert _maintain(project, table, "expire_snapshots")[0].figures == {"snapshots": 2, "kept": 1}
     project.load()
-    assert project.engine.session().table(f"dwh.{table}").count() == 52, "Spark reads what is left"
-    assert len(project.rows("m.behind")) == 52
+    assert project.engine.session().table(f"dwh.{table}").count() == 32, "Spark reads what is left"
+    assert len(project.rows("m.behind")) == 32
     assert _findings(project, table, "m.behind") == []
 
 
@@ -252,7 +256,7 @@ def test_a_snapshot_is_kept_for_a_time_after_it_was_current_however_old_it_is(
     while _maintain(project, table, "expire_snapshots", rehearsal=True)[0].figures["kept"] > 1:
         assert time.monotonic() < deadline
     old = snapshot_of(project.engine.catalog, table)
-    project.append("src.quiet", rows(40, 44))
+    project.append("src.quiet", rows(20, 24))
     project.load(table)
     _maintain(project, table, "expire_snapshots")
     assert project.engine.catalog.load(table).snapshot_by_id(old) is not None, "a reader may have opened it just now"
@@ -273,10 +277,10 @@ def test_orphans_go_when_they_are_old_and_nothing_else_goes(project: Project) ->
     assert old.exists()
     (result,) = _maintain(project, table, "remove_orphans")
     assert result == rehearsed
-    assert result.figures["files"] > 10, "the file of nobody, and those of the snapshots that have expired"
+    assert result.figures["files"] > 5, "the file of nobody, and those of the snapshots that have expired"
     assert (young.exists(), old.exists(), foreign.exists()) == (True, False, True)
     assert project.rows(table) == EVERYTHING
-    assert project.engine.session().table(f"dwh.{table}").count() == 40
+    assert project.engine.session().table(f"dwh.{table}").count() == 20
     assert _findings(project, table) == []
 
 
@@ -288,19 +292,19 @@ def test_keep_removes_old_blocks_that_every_reader_has_passed_and_verify_stays_c
     assert project.rows(table) == EVERYTHING
     project.load("m.after_old")
     _maintain(project, table, "compact")  # so that files hold blocks that go and blocks that stay
-    assert _maintain(project, table, "keep", rehearsal=True)[0].figures == {"blocks": 9, "rows": 36}
+    assert _maintain(project, table, "keep", rehearsal=True)[0].figures == {"blocks": 4, "rows": 16}
     (result,) = _maintain(project, table, "keep")
-    assert (result.figures, result.ended) == ({"blocks": 9, "rows": 36}, "done")
-    assert project.rows(table) == EVERYTHING[36:], "the block at the reader's cursor stays"
+    assert (result.figures, result.ended) == ({"blocks": 4, "rows": 16}, "done")
+    assert project.rows(table) == EVERYTHING[16:], "the block at the reader's cursor stays"
     assert project.rows("m.after_old") == EVERYTHING
     assert _findings(project, table, "m.after_old") == []
     with pytest.raises(ActRefused, match="has no committed blocks"):
-        project.restate(table, 1, 5)
+        project.restate(table, 1, 3)
     with pytest.raises(ActRefused, match="made anew from what is left, rows of this table would be lost"):
-        project.restate("m.after_old", 2, 3)
-    project.append("src.old", rows(40, 44))
+        project.restate("m.after_old", 1, 2)
+    project.append("src.old", rows(20, 24))
     project.load()
-    assert (len(project.rows(table)), len(project.rows("m.after_old"))) == (8, 44)
+    assert (len(project.rows(table)), len(project.rows("m.after_old"))) == (8, 24)
     assert _findings(project, table, "m.after_old") == []
 
 
@@ -317,7 +321,7 @@ def test_keep_waits_for_stale_blocks_and_restatements_of_its_readers(project: Pr
         "the third one ends in the stale block's range"
     )
     project.engine.database.execute(stale, status="committed", topic="m.after_needed")
-    assert _maintain(project, table, "keep")[0].figures == {"blocks": 7, "rows": 28}
+    assert _maintain(project, table, "keep")[0].figures == {"blocks": 2, "rows": 8}
     assert _findings(project, table) == []
 
 
@@ -329,7 +333,7 @@ def test_keep_breaks_off_without_a_trace_and_goes_on_the_next_time(project: Proj
             _maintain(project, table, "keep")
     assert project.rows(table) == EVERYTHING
     assert _findings(project, table) == []
-    assert _maintain(project, table, "keep")[0].figures == {"blocks": 10, "rows": 40}
+    assert _maintain(project, table, "keep")[0].figures == {"blocks": 5, "rows": 20}
     assert project.rows(table) == []
     assert _findings(project, table) == []
 
