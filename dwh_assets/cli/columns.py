@@ -185,3 +185,16 @@ TAKEN = [
     column("becomes", "becomes"),
     column("built upon", "upon"),
 ]
+
+
+def _figures(row: Row) -> str:
+    return ", ".join(f"{formats.count(value)} {name.replace('_', ' ')}" for name, value in row["figures"].items() if value)
+
+
+MAINTENANCE = [
+    column("task", "task"),
+    column("table", "table"),
+    column("ended", "ended"),
+    Column("what", _figures, folds=True),
+    column("note", "text", folds=True),
+]

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, batches, lineage, looking, proving, restating, rolling, running
+from dwh_assets.cli import acting, batches, lineage, looking, maintaining, proving, restating, rolling, running
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -83,6 +83,7 @@ _GROUPS = {
         rolling.rollback,
         batches.next_run,
     ),
+    "Maintain": (maintaining.maintain,),
     "Prove": (proving.verify, proving.bench),
 }
 for _group, _commands in _GROUPS.items():

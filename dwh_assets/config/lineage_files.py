@@ -20,7 +20,7 @@ from dwh_assets.model.topic import TopicName
 __all__ = ["lineage_schema", "load_lineage"]
 _LISTS = ("depends_on", "reads", "shards", "key")
 _SAME = (
-    "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "promise", "maxstep", "stretch",
+    "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "promise", "keep", "maxstep", "stretch",
     "ahead", "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
     "allow_truncate",
 )  # fmt: skip

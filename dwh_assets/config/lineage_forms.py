@@ -138,6 +138,7 @@ class ModuleForm(Form):
     delay: Duration = Field(timedelta(), description="how long the newest rows wait")
     repeat: Duration = Field(timedelta(hours=1), description="least time between two runs")
     promise: PositiveDuration | None = Field(None, description="a lag above this is an alert, until the topic has caught up")
+    keep: PositiveDuration | None = Field(None, description="rows with an older pos are removed, once nobody needs them")
     maxstep: Count = Field(1_000_000, description="rows of a block")
     stretch: Count = Field(16, description="how many times larger a block may be while the topic is behind")
     ahead: Count = Field(20, description="blocks planned ahead of the cursor")

@@ -13,6 +13,7 @@ from dwh_assets.model import graph
 from dwh_assets.model.batch import cycle_of
 from dwh_assets.model.module import Lineage, Module
 
+APPENDING = ("step", "one_day_step", "range")
 STEP_LIKE = ("step", "one_day_step", "upsert", "history", "range")
 
 
@@ -33,6 +34,10 @@ def module_problems(entry: Entry[ModuleForm]) -> Iterator[Problem]:
         yield entry.problem("processor reload replaces the whole table; remove the tag", "table")
     if form.promise is not None and form.promise <= form.delay:
         yield entry.problem("must be longer than delay: the newest rows wait that long, so it would never be kept", "promise")
+    if form.keep is not None and processor not in APPENDING:
+        yield entry.problem(f"is not used by processor {processor}; only {', '.join(APPENDING)} add rows that grow old", "keep")
+    if form.keep is not None and form.keep <= form.delay:
+        yield entry.problem("must be longer than delay, or rows would go before they are loaded", "keep")
     yield from _shards(entry)
 
 

@@ -13,7 +13,7 @@ from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
 from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
-_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "timeout"})
+_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "timeout", "keep"})
 _PARTS: dict[type, dict[str, type]] = {
     Module: {"checks": Check, "before": Action, "after": Action, "parameters": Parameter},
     Batch: {"modules": Link, "batches": Link, "parameters": Parameter},

@@ -10,10 +10,11 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import SettingsConfigDict
 
 from dwh_assets.config.alert_settings import AlertSettings
+from dwh_assets.config.maintenance_settings import MaintenanceSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(AlertSettings):
+class Settings(AlertSettings, MaintenanceSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)

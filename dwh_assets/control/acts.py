@@ -11,7 +11,7 @@ import psycopg
 
 from dwh_assets.control.blocks import block_of, restated_blocks
 from dwh_assets.control.claims import lock_topic
-from dwh_assets.control.database import Database
+from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import initialise
@@ -117,6 +117,7 @@ class ActStore:
             found = restated_blocks(act.connection, act.topic["id"], first, until, kind)
             if not found:
                 raise ActRefused(f"topic {topic} has no committed blocks between {first} and {last}; see `dwh blocks {topic}`.")
+            _require_base(act, found[0], kind)
             row = act.connection.execute(
                 sql("insert_restatement"),
                 {
@@ -158,6 +159,19 @@ class ActStore:
 def _require_reason(act: str, topic: str, reason: str) -> None:
     if not reason.strip():
         raise ActRefused(f"{act} {topic}: say why with --reason; it is kept in the event log.")
+
+
+def _require_base(act: Act, first: Block, kind: str) -> None:
+    """Blocks are made anew from their base: where its rows have expired, theirs would be lost."""
+    base = one(act.connection.execute(sql("base_expired"), {"topic_id": act.topic["id"]}))
+    if kind == "rollback" and base["processor"] != "upsert":
+        return  # only an upsert writes anew what stays
+    if base["upto"] is not None and (kind == "rollback" or first.bounds.last.pos < base["upto"]):
+        raise ActRefused(
+            f"topic {act.topic['name']}: rows of {base['base']} up to {base['upto']} were kept as long as `keep` says and are "
+            "gone; made anew from what is left, rows of this table would be lost.\n"
+            "Nothing was changed. Name blocks that begin behind that instant."
+        )
 
 
 def first_watermark(start: Position) -> Any:

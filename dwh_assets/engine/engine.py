@@ -19,6 +19,7 @@ from dwh_assets.control.commands import CommandStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
+from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.partitions import PartitionStore
 from dwh_assets.control.server import store_url
@@ -55,9 +56,11 @@ class Engine:
         self.alerts = AlertStore(self.database)
         self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)
         self.commands = CommandStore(self.database, self.worker, settings.lease_seconds)
+        self.maintenance = MaintenanceStore(self.database, self.worker, settings.lease_seconds)
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
+        self._counted: dict[int, tuple[int, int]] = {}  # block -> late rows, and the files that they were counted in
         self._postgres: dict[tuple[SourceTable, tuple[str, str], str | None], PostgresSource] = {}
 
     @cached_property
@@ -92,7 +95,15 @@ class Engine:
         if not builders:
             raise SourceError(f"table {name} is neither built here nor declared in lineage/sources/.")
         columns = reader or builders[0]
-        return IcebergSource(self.catalog, name, columns.position, shard_by=columns.shard_by, built=True, session=self.session)
+        return IcebergSource(
+            self.catalog,
+            name,
+            columns.position,
+            shard_by=columns.shard_by,
+            built=True,
+            session=self.session,
+            counted=self._counted,
+        )
 
     def _outside(self, table: SourceTable, reader: Module | SourceTable) -> Source:
         columns, shard_by = reader.position, reader.shard_by
@@ -104,6 +115,7 @@ class Engine:
                 watermark_delay=table.delay,
                 shard_by=shard_by,
                 session=self.session,
+                counted=self._counted,
             )
         url = os.environ.get(table.url_env, "") if table.url_env else self.postgres_url
         if not url:

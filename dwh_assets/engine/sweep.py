@@ -20,11 +20,11 @@ def sweep(engine: Engine, lineage: Lineage) -> None:
 
 
 def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
-    """Drop the branches of dead attempts; those of running attempts and of parked blocks stay."""
+    """Drop the branches of dead attempts; those of running attempts, of parked blocks and of running maintenance stay."""
     tables = [table for table in sorted({module.table for module in lineage.modules}) if engine.catalog.exists(table)]
     # Branches first, attempts second: one that forks in between is not in the list, so its branch is not taken for a dead one.
     found = [(table, branch) for table in tables for branch in live(engine.catalog, table)]
-    kept = {f"x{row['id']}" for row in engine.database.fetch(sql("needed_executions"))} if found else set()
+    kept = _needed(engine) if found else set()
     abandoned = [(table, branch) for table, branch in found if branch not in kept]
     for table, branch in abandoned:
         drop(engine.catalog, table, branch)
@@ -32,3 +32,7 @@ def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
     if dropped:
         logger.info("dropped the branches of dead attempts: %s", ", ".join(dropped))
     return dropped
+
+
+def _needed(engine: Engine) -> set[str]:
+    return {f"x{row['id']}" for row in engine.database.fetch(sql("needed_executions"))} | engine.maintenance.live_branches()

@@ -115,6 +115,8 @@ def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows:
     snapshot = source.snapshot()
     for row in rows:
         block = block_of(row)
+        if row["base_expired"] is not None and block.bounds.last.pos < row["base_expired"]:
+            continue  # rows of the base were kept long enough and are gone
         read = Fingerprint(block.base_rows or 0, block.hash_sum or 0)
         now = source.fingerprint(block.bounds, snapshot, row["shard"])
         if now == read:
@@ -129,6 +131,8 @@ def _recount(engine: Engine, lineage: Lineage, module: Module, topic: str, rows:
 
 def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row: Row, base: Fingerprint) -> Iterator[Finding]:
     """Where the transforms keep each base row as one row with its position, the table must hold the very same positions."""
+    if row["expired_at"] is not None:
+        return
     valued = bound(module, resolve(lineage.parameters, (), module.parameters))
     if module.processor not in PLAIN or not keeps_rows(valued, engine.settings.transforms_folder):
         return

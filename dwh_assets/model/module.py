@@ -63,6 +63,7 @@ class Module:
     delay: timedelta = timedelta()
     repeat: timedelta = timedelta(hours=1)
     promise: timedelta | None = None
+    keep: timedelta | None = None
     maxstep: int = 1_000_000
     stretch: int = 16
     ahead: int = 20

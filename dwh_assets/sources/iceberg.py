@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import add
@@ -36,6 +36,7 @@ class IcebergSource:
     built: bool = False
     session: Callable[[], SparkSession] | None = None
     rows_to_read: int = ROWS_TO_READ
+    counted: dict[int, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)  # see _appeared_once
 
     @property
     def name(self) -> str:
@@ -88,8 +89,17 @@ class IcebergSource:
         before = {} if first is None else self._paths(first, shard)
         fresh = [file for path, file in now.items() if path not in before]
         touched = [entry for entry in ranges if files.overlapping(fresh, entry[1])]
-        found = {block: self._appeared(files, now, bounds, then, read) for block, bounds, then, read in touched}
+        found = {entry[0]: self._appeared_once(files, now, entry) for entry in touched}
         return {block: rows for block, rows in found.items() if rows}
+
+    def _appeared_once(self, files: TableFiles, now: dict[str, FileStat], entry: ReadRange) -> int:
+        """A range whose files are those of the last time is not read again: after a compaction, or once its snapshot has
+        expired, every look would read it."""
+        block, bounds, then, read = entry
+        state = hash((then, read, frozenset(file.path for file in files.overlapping(list(now.values()), bounds))))
+        if self.counted.get(block, (None,))[0] != state:
+            self.counted[block] = state, self._appeared(files, now, bounds, then, read)
+        return self.counted[block][1]
 
     def _appeared(
         self, files: TableFiles, now: dict[str, FileStat], bounds: Bounds, snapshot: int | None, then: Fingerprint

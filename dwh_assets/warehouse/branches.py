@@ -29,7 +29,11 @@ def branch_of(execution_id: int) -> str:
 
 def fork(catalog: Catalog, table: str, execution_id: int) -> Fork:
     """Create the execution's branch at main's head; again, as long as nothing was written to it, it is the same fork."""
-    branch = branch_of(execution_id)
+    return fork_as(catalog, table, branch_of(execution_id))
+
+
+def fork_as(catalog: Catalog, table: str, branch: str) -> Fork:
+    """Create a branch of this name at main's head."""
     return catalog.change(table, lambda loaded: Fork(table, branch, _create_branch(catalog, loaded, branch)))
 
 

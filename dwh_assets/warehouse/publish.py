@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pyiceberg.exceptions import ValidationException
+from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io import load_file_io
 from pyiceberg.table import Table, Transaction
 from pyiceberg.table.metadata import TableMetadata
@@ -17,6 +19,9 @@ from dwh_assets.warehouse.branches import EXECUTION, Fork, head_of, point, remov
 from dwh_assets.warehouse.catalog import MAIN, Catalog
 from dwh_assets.warehouse.manifests import Staged
 from dwh_assets.warehouse.sql_catalog import without_past
+from dwh_assets.warehouse.swapping import Swap
+
+MAINTENANCE = "dwh.maintenance"  # the snapshot property that names the job which exchanged files
 
 
 @dataclass(frozen=True)
@@ -41,7 +46,7 @@ def next_metadata(catalog: Catalog, fork: Fork, staged: Staged) -> Pointer:
     """
     with catalog.asking(fork.table):
         table = catalog.load(fork.table)
-        _require_tip(table, fork, staged)
+        _require_tip(table, fork, staged.tip)
         if head_of(table) == fork.snapshot_id:
             updates, written = (point(MAIN, staged.tip),), ()
         elif not staged.only_appends:
@@ -53,6 +58,22 @@ def next_metadata(catalog: Catalog, fork: Fork, staged: Staged) -> Pointer:
         else:
             updates, written = _append_to_head(table, fork, staged)
         return _write(catalog, table, (*updates, remove(fork.branch)), written)
+
+
+def next_swap(catalog: Catalog, swap: Swap) -> Pointer:
+    """Write the metadata in which the new files of a branch stand for the old ones and the branch is gone.
+
+    Head still at the fork: main moves to the branch's tip. Head moved: the files are exchanged on the new head, if it still has
+    all the old ones; else rows were replaced meanwhile, and the rewrite is of no use any more.
+    """
+    with catalog.asking(swap.fork.table):
+        table = catalog.load(swap.fork.table)
+        _require_tip(table, swap.fork, swap.tip)
+        if head_of(table) == swap.fork.snapshot_id:
+            updates, written = (point(MAIN, swap.tip),), ()
+        else:
+            updates, written = _exchange(table, swap)
+        return _write(catalog, table, (*updates, remove(swap.fork.branch)), written)
 
 
 def discard(pointer: Pointer) -> None:
@@ -82,10 +103,10 @@ def executions_on_main(catalog: Catalog, table: str) -> set[int]:
     return found
 
 
-def _require_tip(table: Table, fork: Fork, staged: Staged) -> None:
+def _require_tip(table: Table, fork: Fork, tip: int) -> None:
     # A writer that outlived its attempt (R4) may have written after the checks: only what was checked is published.
     ref = table.refs().get(fork.branch)
-    if ref is None or ref.snapshot_id != staged.tip:
+    if ref is None or ref.snapshot_id != tip:
         raise StagedAgain(
             f"table {fork.table}: the branch {fork.branch} is {'gone' if ref is None else 'no longer what was checked'}.\n"
             "Nothing was published; the block is staged again on a new branch."
@@ -100,13 +121,33 @@ def _append_to_head(table: Table, fork: Fork, staged: Staged) -> tuple[tuple[Tab
             f"table {fork.table}: its partitioning changed after {fork.branch} was forked.\n"
             "Nothing was published; the block is staged again with the new partitioning."
         )
-    light = Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, table.catalog)
-    transaction = Transaction(light)
-    append = transaction.update_snapshot({EXECUTION: fork.branch[1:]}).fast_append()
+    append = _light(table).update_snapshot({EXECUTION: fork.branch[1:]}).fast_append()
     for file in staged.added:
         append.append_data_file(file.file)
     updates, _ = append._commit()
     return updates, (*append._written_manifests, *append._written_manifest_lists)
+
+
+def _exchange(table: Table, swap: Swap) -> tuple[tuple[TableUpdate, ...], tuple[str, ...]]:
+    overwrite = _light(table).update_snapshot({MAINTENANCE: swap.fork.branch[1:]}).overwrite()
+    if table.spec().is_unpartitioned():
+        overwrite.delete_by_predicate(AlwaysTrue())  # left to itself it looks into the manifests of no partition at all
+    for file in swap.removed:
+        overwrite.delete_data_file(file.file)
+    for file in swap.added:
+        overwrite.append_data_file(file.file)
+    try:
+        updates, _ = overwrite._commit()
+    except ValidationException:
+        raise StagedAgain(
+            f"table {swap.fork.table}: rows that {swap.fork.branch} has rewritten were replaced meanwhile.\n"
+            "Nothing was published and no data was lost; they are rewritten in a later round."
+        ) from None
+    return updates, (*overwrite._written_manifests, *overwrite._written_manifest_lists)
+
+
+def _light(table: Table) -> Transaction:
+    return Transaction(Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, table.catalog))
 
 
 def _write(catalog: Catalog, table: Table, updates: tuple[TableUpdate, ...], written: tuple[str, ...]) -> Pointer:

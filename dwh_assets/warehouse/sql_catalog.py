@@ -6,6 +6,7 @@ Together with publish.py the only place that knows private parts of pyiceberg; t
 
 from __future__ import annotations
 
+from collections.abc import Set
 from functools import lru_cache
 from io import BytesIO
 from typing import Any, cast
@@ -16,10 +17,11 @@ from pyiceberg.io import InputStream, load_file_io
 from pyiceberg.serializers import Compressor, FromByteStream
 from pyiceberg.table import StagedTable, Table
 from pyiceberg.table.metadata import TableMetadata
-from pyiceberg.table.update import TableUpdate
+from pyiceberg.table.update import RemoveSnapshotsUpdate, TableUpdate
 from sqlalchemy import update
 
 METADATA = 64
+NONE: frozenset[int] = frozenset()
 
 
 class OrderedSqlCatalog(SqlCatalog):
@@ -27,17 +29,20 @@ class OrderedSqlCatalog(SqlCatalog):
         super().__init__(name, **properties)
         self._metadata = lru_cache(maxsize=METADATA)(self._parse)
 
-    def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...]) -> StagedTable:
-        """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did."""
+    def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...], forgotten: Set[int] = NONE) -> StagedTable:
+        """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did.
+
+        Without the `forgotten` snapshots, which no ref may name.
+        """
         slim = Table(table.name(), without_past(table.metadata), table.metadata_location, table.io, self)
         staged = self._update_and_stage_table(slim, table.name(), (), updates)
-        staged.metadata = _in_order(table.metadata, _with_past(table.metadata, staged.metadata))
+        staged.metadata = _in_order(table.metadata, _with_past(table.metadata, staged.metadata, forgotten))
         self._write_metadata(staged.metadata, staged.io, staged.metadata_location)
         return staged
 
-    def commit_refs(self, table: Table, updates: tuple[TableUpdate, ...]) -> None:
+    def commit_refs(self, table: Table, updates: tuple[TableUpdate, ...], forgotten: Set[int] = NONE) -> None:
         """Write the metadata and point to it, unless another writer committed since the table was loaded."""
-        staged = self.write_metadata(table, updates)
+        staged = self.write_metadata(table, updates, forgotten)
         *namespace, name = table.name()
         pointed = update(IcebergTables).where(
             IcebergTables.catalog_name == self.name,
@@ -52,6 +57,11 @@ class OrderedSqlCatalog(SqlCatalog):
             table.io.delete(staged.metadata_location)
             raise CommitFailedException(f"another writer committed to {'.'.join(table.name())}")
         self._delete_old_metadata(table.io, table.metadata, staged.metadata)
+
+    def forget_snapshots(self, table: Table, forgotten: Set[int]) -> None:
+        """Take snapshots out of the table's history; the files they alone refer to become orphans."""
+        # An update that removes nothing: it makes a new version, from which the past is left out as a whole.
+        self.commit_refs(table, (RemoveSnapshotsUpdate.model_validate({"snapshot-ids": []}),), forgotten)
 
     def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
         """The table at the metadata that the catalog names now. The file is read each time; what it means is kept in memory."""
@@ -81,11 +91,20 @@ def without_past(metadata: TableMetadata) -> TableMetadata:
     return metadata.model_copy(update={"snapshots": snapshots, "snapshot_log": []})
 
 
-def _with_past(old: TableMetadata, new: TableMetadata) -> TableMetadata:
+def _with_past(old: TableMetadata, new: TableMetadata, forgotten: Set[int]) -> TableMetadata:
     known = {snapshot.snapshot_id for snapshot in old.snapshots}
     added = [snapshot for snapshot in new.snapshots if snapshot.snapshot_id not in known]
-    past = {"snapshots": [*old.snapshots, *added], "snapshot_log": [*old.snapshot_log, *new.snapshot_log]}
-    return new.model_copy(update=past)
+    past: dict[str, Any] = {"snapshots": [*old.snapshots, *added], "snapshot_log": [*old.snapshot_log, *new.snapshot_log]}
+    return new.model_copy(update=_without(past, new, forgotten) if forgotten else past)
+
+
+def _without(past: dict[str, Any], new: TableMetadata, forgotten: Set[int]) -> dict[str, Any]:
+    """The log begins behind the last snapshot that is forgotten: a gap in it would tell of a history that never was."""
+    log = past["snapshot_log"]
+    begin = max((n + 1 for n, entry in enumerate(log) if entry.snapshot_id in forgotten), default=0)
+    parts = {"snapshots": past["snapshots"], "statistics": new.statistics, "partition_statistics": new.partition_statistics}
+    kept = {name: [part for part in some if part.snapshot_id not in forgotten] for name, some in parts.items()}
+    return {**kept, "snapshot_log": log[begin:]}
 
 
 def _in_order(old: TableMetadata, new: TableMetadata) -> TableMetadata:

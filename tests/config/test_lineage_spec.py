@@ -17,7 +17,7 @@ FULL = Module(
     "fact.sales#web", "fact.sales", ("stage.sales", "dim.customer"), tag="web", area="fact", owner="sales", reads=("dim.day",),
     processor="range", transforms=("fact/sales.sql",), before=(Action("create temp view a as select 1"),),
     after=(Action("delete from log.a", idempotent=True),), position=("ts", "nr"), start="2024-01-31T00:00:00+00:00",
-    delay=timedelta(seconds=30), repeat=timedelta(microseconds=1), promise=timedelta(minutes=15),
+    delay=timedelta(seconds=30), repeat=timedelta(microseconds=1), promise=timedelta(minutes=15), keep=timedelta(days=90),
     span=timedelta(hours=1), time=Window.parse("22:00-06:00"),
     shards=("a", "b"), shard_by="c", key=("k",), deleted="gone", columns={"a": "b"},
     checks=(Check("rows", "rows(min)", minimum=1), Check("unique", "unique(a)", ("a",), severity="warn")),

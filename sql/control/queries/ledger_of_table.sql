@@ -1,5 +1,5 @@
--- What the ledger says a table holds, by block. Of a reload only its newest block is there.
-select s.block_id, s.rows, s.execution_id, t.name as topic
+-- What the ledger says a table holds, by block. Of a reload only its newest block is there, of an expired block nothing.
+select s.block_id, case when b.expired_at is null then s.rows else 0 end as rows, s.execution_id, t.name as topic
 from dwh.load_stat s
 join dwh.block b on b.id = s.block_id
 join dwh.topic t on t.id = b.topic_id

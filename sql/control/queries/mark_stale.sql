@@ -6,7 +6,7 @@ from dwh.topic t
 join dwh.module m on m.name = t.module
 join dwh.module_dependency d on d.module = m.name
 where t.id = b.topic_id and d.table_name = %(table)s and t.target <> %(table)s and m.active
-  and b.status = 'committed' and b.kind = 'load'
+  and b.status = 'committed' and b.kind = 'load' and b.expired_at is null
   and case when m.processor = 'reload'
            then not exists (select from dwh.block later where later.topic_id = b.topic_id and later.seq > b.seq
                             and later.status in ('committed', 'stale'))

@@ -1,5 +1,5 @@
 -- The committed blocks of a topic from one sequence number to another (or to its end), counted. Always one row.
 select min(b.seq) as first, max(b.seq) as last, count(*) as blocks, coalesce(sum(b.base_rows), 0)::bigint as rows
 from dwh.block b join dwh.topic t on t.id = b.topic_id
-where t.name = %(topic)s and b.kind = 'load' and b.status in ('committed', 'stale')
+where t.name = %(topic)s and b.kind = 'load' and b.status in ('committed', 'stale') and b.expired_at is null
   and b.seq >= %(first)s and b.seq <= coalesce(%(last)s, 2147483647)
