@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, lineage, looking, proving, restating, running
+from dwh_assets.cli import acting, lineage, looking, noting, proving, restating, running
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -81,6 +81,7 @@ _GROUPS = {
         acting.unlock,
         restating.restate,
     ),
+    "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }
 for _group, _commands in _GROUPS.items():
