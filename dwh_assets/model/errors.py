@@ -17,6 +17,10 @@
         ├── UnknownTopic
         ├── UnknownBlock
         ├── UnknownPartition
+        ├── UnknownReport
+        ├── UnknownColumn
+        ├── UnknownRow
+        ├── TooManyRows           a key that fits more rows than can be told of
         ├── BadPosition
         ├── SchemaDrift
         ├── SqlRefused
@@ -97,6 +101,18 @@ class UnknownBlock(Terminal): ...
 
 
 class UnknownPartition(Terminal): ...
+
+
+class UnknownReport(Terminal): ...
+
+
+class UnknownColumn(Terminal): ...
+
+
+class UnknownRow(Terminal): ...
+
+
+class TooManyRows(Terminal): ...
 
 
 class BadPosition(Terminal): ...
