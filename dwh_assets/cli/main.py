@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, lineage, looking, noting, proving, restating, running
+from dwh_assets.cli import acting, lineage, looking, noting, proving, reporting, restating, running
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -72,6 +72,7 @@ _GROUPS = {
         looking.log,
         looking.errors,
         looking.alerts,
+        reporting.report,
     ),
     "Act by hand (each with --reason)": (
         acting.retry,
