@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, lineage, looking, noting, proving, reporting, restating, running
+from dwh_assets.cli import acting, lineage, looking, noting, proving, reporting, restating, running, tracing
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -73,6 +73,7 @@ _GROUPS = {
         looking.errors,
         looking.alerts,
         reporting.report,
+        tracing.trace,
     ),
     "Act by hand (each with --reason)": (
         acting.retry,
