@@ -5,7 +5,7 @@ STYLE = """
   --good: #1d7a46; --goodback: #e2f3e8; --calm: #2b5f94; --calmback: #e4eef8; --warn: #8a5a00; --warnback: #fdf0d3;
   --bad: #b3261e; --badback: #fbe4e2; --off: #6b7280; --offback: #eceef1; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e4e8ee; --soft: #98a4b5; --line: #2c3440; --back: #12161c; --card: #1a2028;
-  --main: #74b0f0; --area: #74b0f026; --good: #7bd6a0; --goodback: #16352333; --calm: #8fc0f2; --calmback: #1c3550;
+  --main: #74b0f0; --area: #74b0f026; --good: #7bd6a0; --goodback: #163a26; --calm: #8fc0f2; --calmback: #1c3550;
   --warn: #f0c46a; --warnback: #403010; --bad: #ff9a92; --badback: #4a1c19; --off: #9aa4b2; --offback: #262d37; } }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--back); color: var(--ink); font: 14px/1.5 system-ui, "Segoe UI", Roboto, sans-serif; }

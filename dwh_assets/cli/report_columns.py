@@ -15,6 +15,12 @@ from dwh_assets.cli.output import Column, column
 Row = Mapping[str, Any]
 _LONG = ("reason", "newest_text", "problem", "about", "skipped")
 _SIZES = ("bytes_written", "bytes_read", "bytes_per_second", "memory")
+# What a narrow terminal leaves out, so that there is room for the text; JSON and CSV hold it.
+_WIDE = (
+    "ended_at", "attempts", "instance", "block_state", "batch", "worker", "lease_until", "usual", "first_at", "code",
+    "newest_topic", "base_rows", "bytes_written", "bytes_read", "bytes_per_second", "memory", "nulls", "late_rows", "attempt",
+    "status", "number",
+)  # fmt: skip
 _NUMBERS = ("instance", "block", "number")  # names of things, not amounts
 
 
@@ -41,7 +47,8 @@ def is_amount(value: Any) -> bool:
 
 
 def _column(name: str, example: Any) -> Column:
-    return column(title_of(name), name, lambda value: escape(shown(name, value)), right=is_amount(example), folds=name in _LONG)
+    look = {"right": is_amount(example), "folds": name in _LONG, "wide": name in _WIDE}
+    return column(title_of(name), name, lambda value: escape(shown(name, value)), **look)
 
 
 def shown(name: str, value: Any) -> str:

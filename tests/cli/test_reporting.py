@@ -35,7 +35,7 @@ def test_the_reports_are_listed_with_a_line_each(loaded: Project):
 )
 def test_every_report_is_had_as_table_json_and_csv(loaded: Project, name: str):
     rows = loaded.ok("report", name, "--json").json
-    assert loaded.ok("report", name).out.strip()
+    assert max(map(len, loaded.ok("report", name).out.splitlines())) <= 100
     assert len(list(csv.DictReader(io.StringIO(loaded.ok("report", name, "--csv").out)))) == len(rows)
 
 

@@ -14,7 +14,7 @@ def test_a_row_is_traced_to_its_range_attempt_and_inputs(loaded: Project):
     assert origin["inputs"]["stage.orders"]
     assert origin["code_version"]
     assert story["loaded_at"]
-    [total] = loaded.ok("trace", "mart.totals", "id=20", "--json").json
+    [total] = loaded.ok("trace", "mart.totals", "id=19", "--json").json
     assert set(total["from"]["inputs"]) == {"fact.orders"}
 
 
