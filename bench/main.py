@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from bench import dagster, drain, evaluation, overhead, planning, streaming, verdicts
+from bench import dagster, drain, evaluation, overhead, planning, reports, streaming, verdicts
 from bench.result import Result, as_table
 from bench.scale import Scale, scale_of
 from bench.world import World
@@ -29,13 +29,14 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "verdicts": verdicts.measure,
     "planning": planning.measure,
     "evaluation": evaluation.measure,
+    "reports": reports.measure,
     "overhead": overhead.measure,
     "drain": drain.measure,
     "streaming": streaming.measure,
     "dagster": dagster.measure,
 }
-OF = {"claims": "verdicts", "statistics": "drain"}  # measured together with another one
-WITHOUT_SPARK = {"verdicts", "planning", "evaluation"}
+OF = {"claims": "verdicts", "vocabularies": "reports", "statistics": "drain"}  # measured together with another one
+WITHOUT_SPARK = {"verdicts", "planning", "evaluation", "reports"}
 
 
 def main(names: Sequence[str] = (), rows: int = Scale.rows, json_path: Path | None = None, keep: bool = False) -> int:

@@ -18,6 +18,7 @@ class Scale:
     shards: int = 20  # of each module: a topic each
     claim_set: int = 200  # topics that are claimed at once
     ledger: int = 1_000_000  # blocks of the topic whose next one is planned
+    history: int = 100_000  # executions that the reports look back on
     defined: int = 1000  # modules whose definitions are made for Dagster
     restated: int = 1000  # blocks that are restated by one run
     together: int = 8  # topics that become due at once

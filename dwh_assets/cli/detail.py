@@ -19,7 +19,7 @@ def print_block(row: Row, executions: Sequence[Row], sample: Sequence[Row] | Non
     out = console()
     state = formats.coloured(row["status"])
     out.print(f"[bold]block #{row['id']}[/] of [bold]{row['topic']}[/], no. {row['seq']}: {state}")
-    out.print(_pairs(_bounds(row) | _statistics(row)))
+    out.print(pairs(_bounds(row) | _statistics(row)))
     if row["checks"]:
         print_table(table(row["checks"], _CHECKS, "checks"))
     if executions:
@@ -81,7 +81,7 @@ def _statistics(row: Row) -> dict[str, str]:
     }
 
 
-def _pairs(pairs: Mapping[str, str]) -> Table:
+def pairs(pairs: Mapping[str, str]) -> Table:
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column(overflow="fold")

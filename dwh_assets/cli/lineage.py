@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 app = typer.Typer(help="The Lineage: how each table is built.", no_args_is_help=True)
+Why = Annotated[str, typer.Option("--reason", "-r", help="Why; kept in the event log.", show_default=False)]
 ModuleName = Annotated[str | None, typer.Argument(help="db.table or db.table#tag", show_default=False)]
 
 
@@ -48,7 +49,7 @@ def diff(context: typer.Context, as_json: Json = False) -> None:
 
 
 @app.command()
-def apply(context: typer.Context, yes: Yes = False, as_json: Json = False) -> None:
+def apply(context: typer.Context, reason: Why = "", yes: Yes = False, as_json: Json = False) -> None:
     """Put the files in force, all or nothing: create and widen tables, activate and deactivate modules."""
     from dwh_assets.engine.apply import apply as put_in_force
 
@@ -61,7 +62,7 @@ def apply(context: typer.Context, yes: Yes = False, as_json: Json = False) -> No
             return
         confirm("Put this in force?", yes)
         with working("applying"):
-            put_in_force(engine, lineage, who())
+            put_in_force(engine, lineage, who(), reason)
     out.say("[green]in force.[/]")
 
 

@@ -12,7 +12,20 @@ from typing import Annotated
 
 import typer
 
-from dwh_assets.cli import acting, batches, lineage, looking, maintaining, proving, restating, rolling, running
+from dwh_assets.cli import (
+    acting,
+    batches,
+    lineage,
+    looking,
+    maintaining,
+    noting,
+    proving,
+    reporting,
+    restating,
+    rolling,
+    running,
+    tracing,
+)
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
@@ -72,6 +85,8 @@ _GROUPS = {
         looking.log,
         looking.errors,
         looking.alerts,
+        reporting.report,
+        tracing.trace,
     ),
     "Act by hand (each with --reason)": (
         acting.retry,
@@ -84,6 +99,7 @@ _GROUPS = {
         batches.next_run,
     ),
     "Maintain": (maintaining.maintain,),
+    "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }
 for _group, _commands in _GROUPS.items():

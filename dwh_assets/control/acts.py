@@ -141,6 +141,11 @@ class ActStore:
             log_event(connection, "NEXT_RUN", f"{code.lower()}: {reason}", who=self.who, kind="act", topic=topic)
             connection.execute(sql("ask_next_run"), {"topic_id": row["id"], "code": code})
 
+    def override(self, topic: str, reason: str) -> None:
+        """Blocks will be loaded in spite of repeat, window and back-off. Takes nothing away from a worker that runs."""
+        with self.database.transaction() as connection:
+            log_event(connection, "OVERRIDE", reason, who=self.who, kind="act", topic=topic)
+
     def _abort_running(self, act: Act, reason: str) -> None:
         act.connection.execute(sql("abort_running_execution"), {"topic_id": act.topic["id"], "reason": reason})
         act.connection.execute(sql("release_topic"), {"topic_id": act.topic["id"]})

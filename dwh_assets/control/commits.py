@@ -149,7 +149,9 @@ def _end_restatement(connection: Connection, claim: Claim, from_pos: datetime) -
     connection.execute(sql("end_restatement"), {"id": claim.restatement})
     if marked:
         text = f"{claim.kind} of {claim.topic}: {len(marked)} blocks built upon it are stale: " + _names(marked)
-        log_event(connection, "STALE", text, who=claim.worker, topic=claim.topic, execution_id=claim.execution_id)
+        log_event(
+            connection, "STALE", text, who=claim.worker, kind="information", topic=claim.topic, execution_id=claim.execution_id
+        )
 
 
 def _names(marked: list[tuple[str, int]]) -> str:

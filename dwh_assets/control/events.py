@@ -6,6 +6,7 @@ from typing import Any
 
 import psycopg
 
+from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
 
 
@@ -35,3 +36,9 @@ def log_event(
             "text": text,
         },
     )
+
+
+def note_event(database: Database, code: str, text: str, who: str, topic: str | None = None) -> None:
+    """An event that a person or a script outside writes: it tells of no effect of ours."""
+    with database.transaction() as connection:
+        log_event(connection, code, text, who=who, kind="custom", topic=topic)

@@ -74,8 +74,9 @@ class LineageStore:
         """The columns of the built tables, by table."""
         return {row["name"]: row["columns"] for row in self.database.fetch(sql("columns_of_targets"))}
 
-    def note_columns(self, table: str, columns: list[dict[str, str]]) -> None:
-        self.database.execute(sql("note_columns"), name=table, columns=json.dumps(columns))
+    def note_columns(self, table: str, columns: list[dict[str, str]], audit: list[str]) -> None:
+        """The columns that a module gives its table, and the audit columns that the table has."""
+        self.database.execute(sql("note_columns"), name=table, columns=json.dumps(columns), audit=audit)
 
     def diff(self, lineage: Lineage) -> list[Change]:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
@@ -95,16 +96,16 @@ class LineageStore:
     def history(self, name: str | None = None) -> list[Row]:
         return self.database.fetch(sql("lineage_history"), name=name)
 
-    def apply(self, lineage: Lineage, who: str) -> list[Change]:
+    def apply(self, lineage: Lineage, who: str, reason: str = "") -> list[Change]:
         """Put a checked Lineage in force, all of it or nothing; returns what changed."""
         with self.database.transaction() as connection:
             connection.execute(sql("lock_lineage"))
             changes = self.diff(lineage)
             _refuse_while_open(connection, changes, lineage)
+            for change in changes:
+                _apply_change(connection, change, lineage, who, reason)
             for source in lineage.sources:
                 _put_source(connection, source)
-            for change in changes:
-                _apply_change(connection, change, lineage, who)
             _put_links(connection, [change for change in changes if change.what == "batch"], lineage)
             _put_parameters(connection, lineage)
         return changes
@@ -154,7 +155,9 @@ def _put_source(connection: Connection, source: SourceTable) -> None:
     connection.execute(sql("put_source"), values | {"active": source.active})
 
 
-def _apply_change(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:
+def _apply_change(connection: Connection, change: Change, lineage: Lineage, who: str, reason: str) -> None:
+    text = f"{change.kind} {change.what} {change.name}" + "".join(f"; {field}" for field, _, _ in change.fields)
+    log_event(connection, "LINEAGE", text + (f": {reason}" if reason else ""), who=who, kind="act", topic=change.name)
     if change.what == "parameter":
         _keep_parameter_version(connection, change.name, lineage, who)
     elif change.what == "source":
@@ -169,8 +172,6 @@ def _apply_change(connection: Connection, change: Change, lineage: Lineage, who:
         _put_command(connection, command, lineage, who)
     else:
         _put_module(connection, lineage.module(change.name), lineage, who)
-    text = f"{change.kind} {change.what} {change.name}" + "".join(f"; {field}" for field, _, _ in change.fields)
-    log_event(connection, "LINEAGE", text, who=who, kind="act", topic=change.name)
 
 
 def _apply_batch(connection: Connection, change: Change, lineage: Lineage, who: str) -> None:

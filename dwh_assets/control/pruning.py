@@ -9,6 +9,7 @@ from dwh_assets.control.database import Database, one
 from dwh_assets.control.statements import sql
 
 BATCH = 1000
+EVENTS_BATCH = 50_000  # each removal of events is an event itself, and nobody waits for one
 # In this order: what refers to others goes before them. Events are kept longest, by an age of their own.
 HISTORY = ("executions", "blocks", "alerts", "assignments", "workers", "batch_instances", "maintenance")
 EVENTS = "events"
@@ -23,7 +24,8 @@ class PruneStore:
         if rehearsal:
             return self._batch(kind, before, None, rehearsal=True)
         total = 0
-        while found := self._batch(kind, before, BATCH, rehearsal=False):
+        most = EVENTS_BATCH if kind == EVENTS else BATCH
+        while found := self._batch(kind, before, most, rehearsal=False):
             total += found
             told(total)
         return total

@@ -89,6 +89,10 @@ class Reports:
         row = self.database.fetch_one(sql("report_seqs"), topic=topic, since=since, until=until)
         return (row["first"], row["last"]) if row else (None, None)
 
+    def trace(self, block_id: int | None, execution_id: int | None) -> Row | None:
+        """Where rows that carry this block and execution come from; None where the ledger does not know the block."""
+        return self.database.fetch_one(sql("trace_block"), block=block_id, execution=execution_id)
+
     def restatement(self, topic: str) -> Row | None:
         return self.database.fetch_one(sql("report_restatement"), topic=topic)
 

@@ -20,7 +20,7 @@ from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.warehouse.session import spark_errors
-from dwh_assets.warehouse.tables import changes, create_or_widen, desired_schema
+from dwh_assets.warehouse.tables import audit_columns, changes, create_or_widen, desired_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -82,16 +82,16 @@ def _compared(engine: Engine, table: TablePlan, places: dict[str, str], problems
         return table
 
 
-def apply(engine: Engine, lineage: Lineage, who: str) -> Preview:
+def apply(engine: Engine, lineage: Lineage, who: str, reason: str = "") -> Preview:
     """Put a Lineage in force. Tables come first: a table without a module harms nobody, a module without a table would."""
     planned = preview(engine, lineage)
     for table in planned.tables:
         if table.changes:
             create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, {})
-    engine.lineage.apply(lineage, who)
+    engine.lineage.apply(lineage, who, reason)
     for table in planned.tables:
         columns = [{"name": column.name, "type": column.dataType.simpleString()} for column in table.columns]
-        engine.lineage.note_columns(table.name, columns)
+        engine.lineage.note_columns(table.name, columns, audit_columns(engine.catalog, table.name))
     return planned
 
 

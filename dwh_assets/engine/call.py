@@ -22,6 +22,8 @@ def main(kind: str, words: list[str]) -> None:
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         if os.getppid() == 1:
             sys.exit("the process that started this command is gone")
+    beside = str(Path(sys.executable).parent)  # `dwh` itself, also where nobody has activated its environment
+    os.environ["PATH"] = os.pathsep.join([beside, os.environ.get("PATH", os.defpath)])
     if kind == "command":
         os.execvp(words[0], words)  # noqa: S606 - the words of a file that `dwh lineage apply` has put in force
     sys.path.insert(0, str(Path.cwd()))

@@ -63,7 +63,7 @@ def _note(engine: Engine, topic: str, block_id: int, count: int) -> None:
     with engine.database.transaction() as connection:
         connection.execute(sql("note_late_rows"), {"block_id": block_id, "count": count})
         if count:
-            log_event(connection, "LATE", text, who=engine.worker, topic=topic, block_id=block_id)
+            log_event(connection, "LATE", text, who=engine.worker, kind="information", topic=topic, block_id=block_id)
 
 
 def base_is_append_only(lineage: Lineage, base: str) -> bool:

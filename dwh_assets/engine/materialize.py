@@ -113,6 +113,8 @@ def _load_missing(engine: Engine, lineage: Lineage, blocks: Sequence[Row], asked
     if not missing:
         return
     topic, loaded = blocks[0]["topic"], 0
+    if asked.override:
+        ActStore(engine.database, asked.who).override(topic, asked.reason)
     for outcome in _load_upto(engine, lineage, topic, missing[-1], force=bool(asked.override)):
         yield outcome
         if outcome.result != "committed":

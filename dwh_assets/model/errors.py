@@ -19,6 +19,10 @@
         ├── UnknownBatch
         ├── UnknownBlock
         ├── UnknownPartition
+        ├── UnknownReport
+        ├── UnknownColumn
+        ├── UnknownRow
+        ├── TooManyRows           a key that fits more rows than can be told of
         ├── BadPosition
         ├── SchemaDrift
         ├── SqlRefused
@@ -110,6 +114,18 @@ class UnknownBlock(Terminal): ...
 
 
 class UnknownPartition(Terminal): ...
+
+
+class UnknownReport(Terminal): ...
+
+
+class UnknownColumn(Terminal): ...
+
+
+class UnknownRow(Terminal): ...
+
+
+class TooManyRows(Terminal): ...
 
 
 class BadPosition(Terminal): ...

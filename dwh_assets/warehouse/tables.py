@@ -74,6 +74,12 @@ def create_or_widen(
     return done
 
 
+def audit_columns(catalog: Catalog, name: str) -> list[str]:
+    """The audit columns that the table has now."""
+    present = {field.name.lower() for field in catalog.load(name).schema().fields}
+    return [column for column in AUDIT if column in present]
+
+
 def check_output(catalog: Catalog, name: str, output: spark.StructType, allow_missing: bool = False) -> list[str]:
     """The table's own columns in their order, once the output is known to fill each of them and nothing else (R10).
 

@@ -117,7 +117,7 @@ class StartMachine(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.database.execute(b"truncate dwh.module, dwh.module_version, dwh.topic, dwh.batch, dwh.event_log cascade")
+        self.database.execute(b"truncate dwh.module, dwh.module_version, dwh.topic, dwh.batch cascade")
         put_in_force(self.database)
         self.commands, self.batches = CommandStore(self.database, "w", 600), BatchStore(self.database, "w", 600)
         self.acts = ActStore(self.database, "test")

@@ -72,7 +72,8 @@ class ControlMachine(RuleBasedStateMachine):
 
     def _empty(self) -> None:
         names = "source, target, module, module_version, module_dependency, topic, block, restatement, execution, load_stat"
-        tables = ", ".join(f"dwh.{name}" for name in (*names.split(", "), "event_log"))
+        tables = ", ".join(f"dwh.{name}" for name in names.split(", "))
+        self.database.execute("select dwh.expire_events('infinity')")
         self.database.execute(f"truncate {tables}, iceberg.iceberg_tables cascade".encode())
 
     def _prepare(self) -> dict[str, Known]:
