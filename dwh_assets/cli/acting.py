@@ -13,7 +13,8 @@ from dwh_assets.cli.options import Json, Reason, Topic, Yes
 from dwh_assets.cli.output import printer, working
 from dwh_assets.control.acts import ActStore
 from dwh_assets.control.database import Database
-from dwh_assets.control.lineage import LineageStore, start_position
+from dwh_assets.control.lineage import LineageStore
+from dwh_assets.control.lineage_apply import start_position
 from dwh_assets.control.reports import Reports
 from dwh_assets.model.errors import ActRefused
 from dwh_assets.model.position import Position

@@ -9,7 +9,7 @@ from functools import reduce
 from typing import TYPE_CHECKING
 
 from dwh_assets.config.sql_parameters import bound
-from dwh_assets.control.lineage import Change
+from dwh_assets.control.lineage_apply import Change
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import DwhError, LineageError
 from dwh_assets.model.graph import order

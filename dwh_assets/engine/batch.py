@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from graphlib import TopologicalSorter
 from typing import Literal
 
 from dwh_assets.control.batches import Begin, Begun
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.renewing import renewed
 from dwh_assets.engine.start import Ran, Report, Starter
 from dwh_assets.model.batch import Link
 from dwh_assets.model.block import Start
-from dwh_assets.model.errors import ControlStoreDown, DwhError
+from dwh_assets.model.errors import DwhError
 from dwh_assets.model.evaluation import Decision
 from dwh_assets.model.failpoints import failpoint
 from dwh_assets.model.graph import upstream
@@ -66,14 +65,15 @@ class BatchRunner:
         if not decision.runs:
             return BatchRan(name, begun.instance, _not_run(decision), decision.code, decision.text)
         parts: list[Ran] = []
-        with self._kept(begun):
+        store, seconds = self.engine.batches, self.engine.settings.lease_seconds
+        with renewed(lambda: store.renew(begun.instance), seconds, f"batch-{name}"):
             for part in self._parts(begun):
                 parts.append(part)
-                self.engine.batches.note(begun.instance, part.name, part.ok)
+                store.note(begun.instance, part.name, part.ok)
                 self.part_ended(name, part)
             failpoint("batch.ending")
             text = _summary(begun, parts)
-            code = self.engine.batches.end(begun, text)
+            code = store.end(begun, text)
         failpoint("batch.ended")
         return BatchRan(name, begun.instance, _ended(code), decision.code, text, tuple(parts))
 
@@ -142,25 +142,6 @@ class BatchRunner:
             return [other for other in command.depends_on if other in names]
         tables = set(upstream(self.lineage, self.lineage.module(name).table))
         return [m.name for m in self.lineage.modules if m.name in names and m.name != name and m.table in tables]
-
-    @contextmanager
-    def _kept(self, begun: Begun) -> Iterator[None]:
-        """Renew the instance's lease in the background."""
-        ended = threading.Event()
-
-        def keep() -> None:
-            while not ended.wait(self.engine.settings.lease_seconds / 3):
-                try:
-                    self.engine.batches.renew(begun.instance)
-                except ControlStoreDown:
-                    continue  # noting the next part, or the end, tells whether the lease ran out meanwhile
-
-        thread = threading.Thread(target=keep, name=f"batch-{begun.batch.name}", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            ended.set()
 
 
 def _unless_blocked(starter: Starter, name: str, needs: list[str], bad: Mapping[str, str]) -> Ran:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dwh_assets.control.maintenance import Ended, Job
 from dwh_assets.engine.engine import Engine
-from dwh_assets.model.errors import ControlStoreDown, in_words
+from dwh_assets.engine.renewing import renewed
+from dwh_assets.model.errors import in_words
 
 Report = Callable[[str, int, int], None]  # what is done now, how much of it is done, of how much
 
@@ -30,7 +29,7 @@ def run_job(engine: Engine, task: str, table: str, act: Callable[[Job], Result])
     job = engine.maintenance.begin(task, table)
     if job is None:
         return Result(task, table, text="another process is at it", ended="gave up")
-    with _renewed(engine, job):
+    with renewed(lambda: engine.maintenance.renew(job), engine.settings.lease_seconds, f"maintenance-{job.id}"):
         try:
             result = act(job)
         except Exception as error:
@@ -38,23 +37,3 @@ def run_job(engine: Engine, task: str, table: str, act: Callable[[Job], Result])
             raise
     engine.maintenance.end(job, result.ended, result.figures, result.text)
     return result
-
-
-@contextmanager
-def _renewed(engine: Engine, job: Job) -> Iterator[None]:
-    ended = threading.Event()
-    thread = threading.Thread(target=_renew, args=(engine, job, ended), name=f"maintenance-{job.id}", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-
-
-def _renew(engine: Engine, job: Job, ended: threading.Event) -> None:
-    while not ended.wait(engine.settings.lease_seconds / 3):
-        try:
-            if not engine.maintenance.renew(job):
-                return  # it was ended as lost: what it publishes is refused
-        except ControlStoreDown:
-            continue  # the lease may run out meanwhile; then the publishing transaction says so

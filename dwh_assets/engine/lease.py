@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dwh_assets.control.claims import ClaimStore, lease_lost
+from dwh_assets.engine.renewing import renewed
 from dwh_assets.model.block import Claim, Hold
-from dwh_assets.model.errors import ControlStoreDown, PointerTaken
+from dwh_assets.model.errors import PointerTaken
 from dwh_assets.model.failpoints import protected
 
 
@@ -19,7 +20,6 @@ class Lease:
     def __init__(self, claims: ClaimStore, claim: Hold) -> None:
         self._claims = claims
         self._claim = claim
-        self._ended = threading.Event()
         self._lost = threading.Event()
 
     def check(self) -> None:
@@ -37,22 +37,8 @@ class Lease:
                 raise PointerTaken(f"{claim.label}: {claim.target} has long been replaced by another topic.")
             time.sleep(0.1)
 
-    def _keep(self) -> None:
-        pause = self._claims.lease_seconds / 3
-        while not self._ended.wait(pause):
-            try:
-                kept = self._claims.renew(self._claim)
-            except ControlStoreDown:
-                continue  # the lease may run out meanwhile; then the next renewal or the commit says so
-            if not kept:
-                self._lost.set()
-                return
-
     @contextmanager
     def kept(self) -> Iterator[Lease]:
-        thread = threading.Thread(target=self._keep, name=f"lease-{self._claim.topic}", daemon=True)
-        thread.start()
-        try:
+        claims, claim = self._claims, self._claim
+        with renewed(lambda: claims.renew(claim), claims.lease_seconds, claim.topic, self._lost.set):
             yield self
-        finally:
-            self._ended.set()
