@@ -162,9 +162,9 @@ def test_a_batch_with_a_frequency_that_did_not_run_for_long_is_named(store: Stor
 
 
 def test_what_is_switched_off_is_found_at_every_level(store: Store) -> None:
+    store.apply(changed(active=False))
     put_batch(store, active=False)
     put_batch(store, "parent")
-    store.apply(changed(active=False))
     for statement in (
         "update dwh.source set active = false",
         "update dwh.topic set active = false",
