@@ -33,9 +33,11 @@ def check(context: typer.Context, as_json: Json = False) -> None:
     """Check the files of this project, SQL included. Needs no server."""
     lineage = _files(settings_of(context))
     out = printer(as_json)
+    kinds = ("modules", "sources", "commands", "batches", "parameters")
+    found = {kind: len(getattr(lineage, kind)) for kind in kinds}
     if as_json:
-        out.json({"modules": len(lineage.modules), "sources": len(lineage.sources), "problems": []})
-    out.say(f"[green]ok[/]: {len(lineage.modules)} modules, {len(lineage.sources)} sources.")
+        out.json(found | {"problems": []})
+    out.say(f"[green]ok[/]: {', '.join(f'{count} {kind}' for kind, count in found.items() if count)}.")
 
 
 @app.command()
@@ -70,9 +72,9 @@ def apply(context: typer.Context, reason: Why = "", yes: Yes = False, as_json: J
 def history(context: typer.Context, module: ModuleName = None, as_json: Json = False, as_csv: Csv = False) -> None:
     """Every version of the modules, newest first: who changed what, and when."""
     with control_store(settings_of(context)) as database:
-        if module is not None:
-            Reports(database).topics_named(module)
         rows = LineageStore(database).history(module)
+        if module is not None and not rows:
+            Reports(database).topics_named(module)  # an unknown name is an error with near ones
     found = [row | {"what": _what_changed(row, rows)} for row in rows]
     printer(as_json, as_csv).rows(found, columns.HISTORY, empty="No Lineage was ever applied.")
 

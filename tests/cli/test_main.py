@@ -20,7 +20,8 @@ def test_help_groups_the_commands_and_documents_the_exit_codes(files: Project):
 
 
 def test_the_files_are_checked_without_any_server(files: Project):
-    assert files.ok("lineage", "check", "--json").json == {"modules": 2, "sources": 1, "problems": []}
+    found = files.ok("lineage", "check", "--json").json
+    assert (found["modules"], found["sources"], found["batches"], found["problems"]) == (2, 1, 0, [])
     assert not (files.folder / ".dwh").exists()
 
 
