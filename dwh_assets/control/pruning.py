@@ -30,7 +30,7 @@ class PruneStore:
             told(total)
         return total
 
-    def now(self) -> datetime:
+    def clock(self) -> datetime:
         """The clock of the control store: ages are counted by it (R6)."""
         with self.database.transaction() as connection:
             return one(connection.execute(sql("select_clock")))["now"]
