@@ -27,7 +27,7 @@ def retain(engine: Engine, lineage: Lineage, report: Report, rehearsal: bool = F
     folder = _folder(engine.settings)
     if not (folder / "dagster.yaml").exists():
         return Result(TASK, "", {"runs": 0}, "this warehouse has no Dagster yet")
-    before = PruneStore(engine.database).now() - engine.settings.dagster_for
+    before = PruneStore(engine.database).clock() - engine.settings.dagster_for
     with DagsterInstance.from_config(str(folder)) as instance:
         if rehearsal:
             return Result(TASK, "", {"runs": len(list(old_runs(instance, lineage, before)))})
