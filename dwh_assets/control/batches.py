@@ -57,7 +57,7 @@ class BatchStore:
             batch = batch_from_spec(row["spec"])
             facts = _facts(connection, row, batch, how)
             decision = evaluate_batch(facts)
-            if decision.runs or facts.next_run == "Cancel":
+            if decision.heeds:
                 connection.execute(sql("ask_batch_next_run"), {"batch": name, "code": "Proceed"})
             skips = skipped(facts) if decision.runs else ()
             instance = self._insert(connection, name, how, decision, skips)

@@ -16,7 +16,7 @@ from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block, Claim, Start
 from dwh_assets.model.errors import ActRefused, DwhError, NotDue, Refused, StartRefused
-from dwh_assets.model.evaluation import Decision, LinkState, ModuleFacts, evaluate_module
+from dwh_assets.model.evaluation import PROCEED, Decision, LinkState, ModuleFacts, evaluate_module
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Module
 from dwh_assets.model.verdict import DUE
@@ -32,7 +32,7 @@ class Work:
 
     row: Row
     blocks: tuple[Block, ...]
-    processing_code: str = "Proceed"
+    decision: Decision = PROCEED
 
     @property
     def block_id(self) -> int | None:
@@ -94,7 +94,7 @@ class ClaimSet:
                 return asked
             row = asked
         work = self._work(row)
-        return replace(work, processing_code=decision.code) if isinstance(work, Work) else work
+        return replace(work, decision=decision) if isinstance(work, Work) else work
 
     def _abort(self, row: Row) -> Refused:
         text = f"topic {row['topic']}: {row['reason']}. Nothing was touched by this attempt."
@@ -104,7 +104,7 @@ class ClaimSet:
     def _refuse(self, row: Row, decision: Decision) -> DwhError:
         """The run does not begin. What a person asked of it is done with; a loop's next run then waits for `repeat`."""
         self.write_down(row, decision)
-        if decision.code == "Cancel" and row["asked"] == "Cancel" and row["active"]:
+        if decision.heeds:
             self.connection.execute(sql("forget_asked"), {"topic_id": row["topic_id"]})
         text = f"{row['topic']}: {decision.text}."
         return NotDue(f"topic {text}") if self.start is None else StartRefused(text, decision.code)
@@ -212,7 +212,8 @@ class ClaimSet:
                 "module_versions": [version for version, _ in modules],
                 "code_versions": [code_versions.get(work.row["topic"], "") for work in works],
                 "inputs": [json.dumps(module.inputs) for _, module in modules],
-                "processing_codes": [work.processing_code for work in works],
+                "processing_codes": [work.decision.code for work in works],
+                "explanations": [work.decision.text for work in works],
                 "batch_instance": None if self.start is None else self.start.instance,
                 "worker": self.worker,
                 "lease": self.lease_seconds,

@@ -14,6 +14,7 @@ from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Hold, RowCounts, Start
 from dwh_assets.model.errors import StartRefused, UnknownTopic
+from dwh_assets.model.evaluation import Decision
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -31,10 +32,10 @@ class CommandStore:
         with self.database.transaction() as connection:
             row = self._judged(connection, name)
             decision = evaluate_start(connection, row, start)
-            if row["asked"] != "Proceed":
+            if decision.heeds:
                 connection.execute(sql("forget_asked"), {"topic_id": row["topic_id"]})
             if decision.runs:
-                return self._take(connection, row, start, decision.code)
+                return self._take(connection, row, start, decision)
             codes = {"execution_code": decision.execution_code, "processing_code": decision.code, "reason": decision.text}
             self._write_down(connection, row, start, codes)
             refused = StartRefused(f"{name}: {decision.text}.", decision.code)
@@ -47,7 +48,7 @@ class CommandStore:
             raise UnknownTopic(f"{name} is a table, not a command.")
         return row
 
-    def _take(self, connection: Connection, row: Row, start: Start, code: str) -> Hold:
+    def _take(self, connection: Connection, row: Row, start: Start, decision: Decision) -> Hold:
         if row["running"] is not None:
             _end_lost(connection, row, self.worker)
         values = {
@@ -57,7 +58,8 @@ class CommandStore:
             "module_versions": [row["module_version"]],
             "code_versions": [""],
             "inputs": ["[]"],
-            "processing_codes": [code],
+            "processing_codes": [decision.code],
+            "explanations": [decision.text],
             "batch_instance": start.instance,
             "worker": self.worker,
             "lease": self.lease_seconds,

@@ -16,10 +16,14 @@ CODES = {"Proceed": "Executing", "Rollback": "Executing", "Cancel": "Cancelled",
 
 @dataclass(frozen=True)
 class Decision:
-    """`code` is the processing code. Nothing is done unless it is Proceed or Rollback."""
+    """`code` is the processing code. Nothing is done unless it is Proceed or Rollback.
+
+    `heeds`: it is what a person asked for, so the wish is done with; any other decision leaves a wish as it is (D6).
+    """
 
     code: Code
     text: str
+    heeds: bool = False
 
     @property
     def runs(self) -> bool:
@@ -28,6 +32,9 @@ class Decision:
     @property
     def execution_code(self) -> str:
         return CODES[self.code]
+
+
+PROCEED = Decision("Proceed", "nothing stands against it")
 
 
 @dataclass(frozen=True)
@@ -65,13 +72,13 @@ def evaluate_module(facts: ModuleFacts) -> Decision:
     if not facts.active:
         return Decision("Cancel", "it is switched off")
     if facts.asked == "Cancel":
-        return Decision("Cancel", "a person asked to leave out this run; the next one goes on")
+        return Decision("Cancel", "a person asked to leave out this run; the next one goes on", heeds=True)
     if facts.asked == "Rollback":
-        return Decision("Rollback", "a person asked to take back the last run and to load it again")
+        return Decision("Rollback", "a person asked to take back the last run and to load it again", heeds=True)
     if facts.failed:
         attempts = ", ".join(map(str, facts.failed))
         return Decision("Rollback", f"rolled back first, as they had failed: executions {attempts}")
-    return Decision("Proceed", "nothing stands against it")
+    return PROCEED
 
 
 def evaluate_batch(facts: BatchFacts) -> Decision:
@@ -82,16 +89,18 @@ def evaluate_batch(facts: BatchFacts) -> Decision:
     if not facts.active:
         return Decision("Cancel", "it is switched off")
     if facts.next_run == "Cancel":
-        return Decision("Cancel", "a person asked to leave out this run; the next one goes on")
+        return Decision("Cancel", "a person asked to leave out this run; the next one goes on", heeds=True)
     if facts.next_run == "Rollback":
-        return Decision("Rollback", "a person asked to take back the last run: all its modules are rolled back and run again")
+        return Decision(
+            "Rollback", "a person asked to take back the last run: its modules are rolled back and run again", heeds=True
+        )
     if not facts.window_open:
         return Decision("Cancel", "it is outside of its daily window")
     if facts.previous == "Failed":
         return Decision("Proceed", _recovery(facts.succeeded_then))
     if not facts.due:
         return Decision("Cancel", "it has succeeded in this period already; --again runs it all the same")
-    return Decision("Proceed", "nothing stands against it")
+    return PROCEED
 
 
 def _recovery(succeeded: tuple[str, ...]) -> str:

@@ -118,6 +118,7 @@ def test_4_and_5_a_start_beside_a_running_one_aborts_and_hides_no_failure(cases:
     database.close()
     recovered = run(cases, "aborting")
     assert codes(recovered) == ("Succeeded", "Rollback", "Proceed")
+    assert f"as they had failed: executions {claim.execution_id}" in recovered["explanation"]
     assert recovered["instance"] > aborted["instance"] > failed["instance"]
 
 

@@ -280,6 +280,7 @@ HOT: dict[str, dict[str, Any]] = {
         "module_versions": [1, 1],
         "code_versions": ["", ""],
         "processing_codes": ["Proceed", "Rollback"],
+        "explanations": ["", ""],
         "batch_instance": None,
         "inputs": ['["big.t6"]', '["big.t6"]'],
         "worker": "w",

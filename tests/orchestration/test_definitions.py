@@ -75,26 +75,6 @@ def test_a_batch_loads_its_modules_until_they_are_dry(dag: Dag) -> None:
     assert dag.loaded_keys("batched.rows") == {"20260301-000001", "20260301-000002"}
 
 
-def test_a_batch_that_fails_is_a_failed_run_that_names_the_module_and_the_next_run_makes_it_good(dag: Dag) -> None:
-    dag.project.source("src.shaky")
-    dag.project.append("src.shaky", rows(0, 5))
-    dag.project.module("shaky.rows", "src.shaky")
-    dag.project.write("lineage/batches/shaky.yaml", "batch: shaky\nretries: 1\nmodules: [shaky.rows]\n")
-    dag.project.apply()
-    transform = dag.project.folder / "sql/transforms/t/shaky_rows_0.sql"
-    good = transform.read_text()
-    job = definitions(Project(dag.project.lineage(), dag.loaded.settings, "a test")).resolve_job_def("batch_shaky")
-    transform.write_text(good.replace("v from", "no_such as v from"))
-    failed = job.execute_in_process(instance=dag.instance, raise_on_error=False)
-    assert not failed.success
-    assert "batch shaky: shaky.rows: " in str(failed.all_node_events)
-    transform.write_text(good)
-    assert job.execute_in_process(instance=dag.instance).success
-    query = "select execution_code, dagster_run is not null as told from dwh.batch_instance where batch = 'shaky' order by id"
-    runs = [tuple(row.values()) for row in dag.project.engine.database.fetch(query)]
-    assert runs == [("Failed", True), ("Succeeded", True)]
-
-
 def test_without_a_control_store_the_definitions_come_from_the_files_and_say_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

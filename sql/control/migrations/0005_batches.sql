@@ -48,7 +48,8 @@ create table dwh.batch_instance (
     next_run_code   text not null check (next_run_code in ('Proceed', 'Rollback', 'Cancel')),
     succeeded       text[] not null default '{}',    -- modules and batches in it that succeeded, now or in the run it makes good
     failed          text[] not null default '{}',    -- modules and batches in it that failed
-    reason          text not null default '',
+    explanation     text not null default '',        -- of its processing code
+    reason          text not null default '',        -- what came of it
     dagster_run     text,
     started_at      timestamptz not null default clock_timestamp(),
     ended_at        timestamptz,
@@ -69,6 +70,7 @@ alter table dwh.topic alter column target drop not null;
 -- An attempt may be part of a batch; a failed one is rolled back by the next attempt of its topic, which is named here.
 alter table dwh.execution
     add column batch_instance_id bigint references dwh.batch_instance,
+    add column explanation       text not null default '',   -- of its processing code
     add column rolled_back_by    bigint references dwh.execution;
 create index execution_of_batch on dwh.execution (batch_instance_id) where batch_instance_id is not null;
 create index execution_to_roll_back on dwh.execution (topic_id, id) where execution_code = 'Failed' and rolled_back_by is null;

@@ -4,8 +4,9 @@
 -- of the inputs are noted, so that a rollback of an input fails the commit.
 with asked as (
     select * from unnest(%(topic_ids)s::bigint[], %(block_ids)s::bigint[], %(restatement_ids)s::bigint[],
-                         %(module_versions)s::integer[], %(code_versions)s::text[], %(inputs)s::text[], %(processing_codes)s::text[])
-        as a (topic_id, block_id, restatement_id, module_version, code_version, inputs, processing_code)
+                         %(module_versions)s::integer[], %(code_versions)s::text[], %(inputs)s::text[], %(processing_codes)s::text[],
+                         %(explanations)s::text[])
+        as a (topic_id, block_id, restatement_id, module_version, code_version, inputs, processing_code, explanation)
 ), taken as (
     update dwh.topic t
     set token = t.token + 1, lease_worker = %(worker)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
@@ -16,7 +17,7 @@ with asked as (
     update dwh.block b set status = 'open' from asked a where b.id = a.block_id and b.status = 'planned'
 ), begun as (
     insert into dwh.execution (topic_id, block_id, restatement_id, attempt, token, worker, module_version, code_version, generations,
-                               execution_code, processing_code, next_run_code, batch_instance_id)
+                               execution_code, processing_code, next_run_code, batch_instance_id, explanation)
     select a.topic_id, a.block_id, a.restatement_id,
            1 + case when a.restatement_id is null
                     then (select count(*) from dwh.execution e where e.block_id = a.block_id)
@@ -24,7 +25,7 @@ with asked as (
            t.token, %(worker)s, a.module_version, a.code_version,
            coalesce((select jsonb_object_agg(g.name, g.generation) from dwh.target g
                      where g.name = any (array(select jsonb_array_elements_text(a.inputs::jsonb)))), '{}'),
-           'Executing', a.processing_code, 'Proceed', %(batch_instance)s
+           'Executing', a.processing_code, 'Proceed', %(batch_instance)s, a.explanation
     from asked a join taken t on t.id = a.topic_id
     returning id, topic_id, attempt, token, generations
 ), rolled_back as (
