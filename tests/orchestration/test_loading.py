@@ -152,6 +152,7 @@ def test_a_run_that_died_before_its_attempt_is_asked_for_again(dag: Dag) -> None
     assert again.run_requests[0].run_key != request.run_key
 
 
+@pytest.mark.timeout(1800)  # a thousand blocks are loaded one by one first
 @pytest.mark.exhaustive
 def test_a_thousand_blocks_are_restated_by_one_run(dag: Dag) -> None:
     keys = loaded(dag, "many.rows", 1000, maxstep="1", ahead="1000")
