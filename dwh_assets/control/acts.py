@@ -49,7 +49,7 @@ class ActStore:
 
     @contextmanager
     def _act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:
-        _require_reason(code.lower(), topic, reason)
+        require_reason(code.lower(), topic, reason)
         with self.database.transaction() as connection:
             row = lock_topic(connection, topic)
             log_event(connection, code, what + reason, who=self.who, kind="act", topic=topic)
@@ -135,7 +135,7 @@ class ActStore:
 
     def ask_next_run(self, topic: str, code: str, reason: str) -> None:
         """What the topic's next run shall do. Whoever loads it now is not disturbed."""
-        _require_reason("next-run", topic, reason)
+        require_reason("next-run", topic, reason)
         with self.database.transaction() as connection:
             row = lock_topic(connection, topic)
             log_event(connection, "NEXT_RUN", f"{code.lower()}: {reason}", who=self.who, kind="act", topic=topic)
@@ -161,7 +161,7 @@ class ActStore:
         )
 
 
-def _require_reason(act: str, topic: str, reason: str) -> None:
+def require_reason(act: str, topic: str, reason: str) -> None:
     if not reason.strip():
         raise ActRefused(f"{act} {topic}: say why with --reason; it is kept in the event log.")
 

@@ -11,11 +11,12 @@ import psycopg
 
 from dwh_assets.config.frequency import period_start
 from dwh_assets.config.lineage_spec import batch_from_spec
+from dwh_assets.control.acts import require_reason
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.batch import Batch
-from dwh_assets.model.errors import ActRefused, LeaseLost, UnknownBatch
+from dwh_assets.model.errors import LeaseLost, UnknownBatch
 from dwh_assets.model.evaluation import BatchFacts, Decision, LinkState, evaluate_batch, skipped
 
 Connection = psycopg.Connection[Any]
@@ -116,8 +117,7 @@ class BatchStore:
 
     def ask(self, name: str, code: str, reason: str, who: str) -> None:
         """What a person asks of the next run of a batch, logged before it takes effect."""
-        if not reason.strip():
-            raise ActRefused(f"next-run {name}: say why with --reason; it is kept in the event log.")
+        require_reason("next-run", name, reason)
         with self.database.transaction() as connection:
             lock_batch(connection, name)
             log_event(connection, "NEXT_RUN", f"batch {name}, {code.lower()}: {reason}", who=who, kind="act")

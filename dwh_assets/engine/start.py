@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.commands import run_command
@@ -20,7 +20,6 @@ from dwh_assets.model.evaluation import Decision
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
 
-Row = dict[str, Any]
 Report = Callable[[Outcome], None]
 PAUSE = 0.2
 ALONE = Start()
