@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -79,6 +80,12 @@ class Database:
     def execute(self, statement: QueryNoTemplate, **params: Any) -> int:
         with self.transaction() as connection:
             return connection.execute(statement, params or None).rowcount
+
+    def clock(self) -> datetime:
+        """The one clock that counts (R6)."""
+        row = self.fetch_one("select clock_timestamp() as now")
+        assert row is not None
+        return row["now"]
 
     def close(self) -> None:
         self._pool.close()

@@ -30,11 +30,6 @@ class PruneStore:
             told(total)
         return total
 
-    def clock(self) -> datetime:
-        """The clock of the control store: ages are counted by it (R6)."""
-        with self.database.transaction() as connection:
-            return one(connection.execute(sql("select_clock")))["now"]
-
     def _batch(self, kind: str, before: datetime, limit: int | None, *, rehearsal: bool) -> int:
         with self.database.transaction() as connection:
             asked = {"before": before, "limit": limit, "rehearsal": rehearsal}

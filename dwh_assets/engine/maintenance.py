@@ -20,7 +20,7 @@ Task = Callable[[Engine, Lineage, str, Report, bool], Result]
 
 def expire_snapshots(engine: Engine, lineage: Lineage, table: str, report: Report, rehearsal: bool = False) -> Result:
     """Forget snapshots that nobody reads any more: not the head, a branch, or what a running attempt reads."""
-    before = PruneStore(engine.database).clock() - engine.settings.snapshots_for
+    before = engine.database.clock() - engine.settings.snapshots_for
     gone, kept = expire(engine.catalog, table, before, lambda: engine.maintenance.needed_snapshots(table), rehearsal)
     report(f"expire_snapshots {table}", 1, 1)
     return Result("expire_snapshots", table, {"snapshots": gone, "kept": kept})
@@ -28,7 +28,7 @@ def expire_snapshots(engine: Engine, lineage: Lineage, table: str, report: Repor
 
 def remove_orphans(engine: Engine, lineage: Lineage, table: str, report: Report, rehearsal: bool = False) -> Result:
     """Delete files that nothing refers to, once they are so old that no running attempt can have written them."""
-    before = PruneStore(engine.database).clock() - engine.settings.orphans_after
+    before = engine.database.clock() - engine.settings.orphans_after
     found = orphans(engine.catalog, table, before)
     if found and not rehearsal:
         remove(engine.catalog, table, found, lambda n: report(f"remove_orphans {table}", n, len(found)))
@@ -44,7 +44,7 @@ def prune_control(engine: Engine, lineage: Lineage, table: str, report: Report, 
 
 def _prune(engine: Engine, report: Report, rehearsal: bool) -> Result:
     store = PruneStore(engine.database)
-    now, figures = store.clock(), dict[str, int]()
+    now, figures = engine.database.clock(), dict[str, int]()
     kinds = (*HISTORY, EVENTS)
     for number, kind in enumerate(kinds):
         report(f"prune_control {kind}", number, len(kinds))

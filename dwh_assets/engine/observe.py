@@ -15,7 +15,7 @@ def observe(engine: Engine, lineage: Lineage, names: Collection[str] | None = No
 
     Those that were observed less than `age` ago are left alone: several sensors may watch the same source.
     """
-    now = database_now(engine)
+    now = engine.database.clock()
     recent = {row["name"] for row in engine.sources.observations() if row["seen_at"] and now - row["seen_at"] < age}
     for source in lineage.sources:
         if source.active and source.name not in recent and (names is None or source.name in names):
@@ -32,10 +32,3 @@ def _observe(engine: Engine, lineage: Lineage, source: SourceTable, now: datetim
         engine.sources.failed(source.name, in_words(error))
     else:
         engine.sources.observed(source.name, seen.watermark, seen.newest, now)
-
-
-def database_now(engine: Engine) -> datetime:
-    """The one clock that counts: the control database's (R6)."""
-    row = engine.database.fetch_one("select clock_timestamp() as now")
-    assert row is not None
-    return row["now"]

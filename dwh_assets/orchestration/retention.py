@@ -9,7 +9,6 @@ from pathlib import Path
 from dagster import AssetKey, AssetMaterialization, DagsterEventType, DagsterInstance, DagsterRunStatus, RunsFilter
 
 from dwh_assets.config.settings import Settings
-from dwh_assets.control.pruning import PruneStore
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.jobs import Report, Result, run_job
 from dwh_assets.model.module import Lineage
@@ -27,7 +26,7 @@ def retain(engine: Engine, lineage: Lineage, report: Report, rehearsal: bool = F
     folder = _folder(engine.settings)
     if not (folder / "dagster.yaml").exists():
         return Result(TASK, "", {"runs": 0}, "this warehouse has no Dagster yet")
-    before = PruneStore(engine.database).clock() - engine.settings.dagster_for
+    before = engine.database.clock() - engine.settings.dagster_for
     with DagsterInstance.from_config(str(folder)) as instance:
         if rehearsal:
             return Result(TASK, "", {"runs": len(list(old_runs(instance, lineage, before)))})

@@ -38,7 +38,7 @@ def store(database: Database) -> PruneStore:
 
 
 def _prune(store: PruneStore, rehearsal: bool = False, days: float = 90) -> dict[str, int]:
-    before = store.clock() - timedelta(days=days)
+    before = store.database.clock() - timedelta(days=days)
     return {kind: store.prune(kind, before, rehearsal) for kind in (*HISTORY, EVENTS)}
 
 
