@@ -198,3 +198,26 @@ MAINTENANCE = [
     Column("what", _figures, folds=True),
     column("note", "text", folds=True),
 ]
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"#{value}"
+
+
+DEAD_LETTERS = [
+    column("topic", "topic"),
+    column("block", "block_id", _number),
+    column("reason", "reason"),
+    column("events", "rows", formats.count, right=True),
+    column("loaded", "committed_at", formats.short_instant),
+    column("tried again by", "replayed_by", _number, wide=True),
+]
+DEAD_LETTER = [
+    column("block", "_block", _number),
+    column("partition", "partition", right=True),
+    column("offset", "offset", right=True),
+    column("from", "origin", wide=True),
+    column("reason", "reason"),
+    column("detail", "detail", folds=True),
+    column("value", "value", folds=True),
+]

@@ -15,6 +15,7 @@ import typer
 from dwh_assets.cli import (
     acting,
     batches,
+    events,
     lineage,
     looking,
     maintaining,
@@ -106,6 +107,8 @@ for _group, _commands in _GROUPS.items():
     for _command in _commands:
         app.command(rich_help_panel=_group)(_command)
 app.add_typer(batches.app, name="batch", rich_help_panel="Load")
+app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
+app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 
 

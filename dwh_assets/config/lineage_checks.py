@@ -6,12 +6,18 @@ from collections import Counter
 from collections.abc import Iterator
 
 from dwh_assets.config.lineage_entries import Entry, Problem
-from dwh_assets.config.lineage_forms import CheckForm, ExpectForm, ModuleForm, RowsForm
+from dwh_assets.config.lineage_forms import CheckForm, DeadLettersForm, ExpectForm, ModuleForm, RowsForm
 from dwh_assets.model.module import Check, Module
 
+DEAD_LETTERS = "dead_letters"
 
-def checks_of(forms: list[CheckForm]) -> tuple[Check, ...]:
-    return tuple(check for form in forms for check in _checks(form))
+
+def checks_of(forms: list[CheckForm], processor: str) -> tuple[Check, ...]:
+    """The declared checks; dead letters are always counted, and warn where nothing else is said."""
+    declared = tuple(check for form in forms for check in _checks(form))
+    if processor != "ingest" or any(check.kind == "dead_letters" for check in declared):
+        return declared
+    return (*declared, Check("dead_letters", DEAD_LETTERS, maximum=0, severity="warn"))
 
 
 def check_problems(entry: Entry[ModuleForm], module: Module) -> Iterator[Problem]:
@@ -35,6 +41,8 @@ def _checks(form: CheckForm) -> Iterator[Check]:
         yield _rows(form.rows)
     elif form.expect:
         yield _expect(form.expect)
+    elif form.dead_letters:
+        yield _dead_letters(form.dead_letters)
 
 
 def _rows(rows: RowsForm) -> Check:
@@ -47,6 +55,10 @@ def _rows(rows: RowsForm) -> Check:
         max_ratio=rows.max_ratio,
         severity=rows.severity,
     )
+
+
+def _dead_letters(form: DeadLettersForm) -> Check:
+    return Check("dead_letters", DEAD_LETTERS, maximum=form.max, max_ratio=form.max_ratio, severity=form.severity)
 
 
 def _expect(expect: ExpectForm) -> Check:

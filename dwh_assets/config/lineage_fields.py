@@ -196,3 +196,20 @@ Variable = Annotated[str, PlainValidator(_variable, json_schema_input_type=str)]
 
 
 FunctionName = Annotated[str, _matches(re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"), "package.module:function")]
+
+
+def _offset_start(value: Any) -> str:
+    return "latest" if value in ("latest", "now") else _start(value)
+
+
+def _schema_version(value: Any) -> int:
+    if not str(value).isdecimal() or int(value) < 1:  # keys of a YAML mapping are text here
+        raise ValueError(f"{value!r} is not a version; write a whole number from 1 on")
+    return int(value)
+
+
+OffsetStart = Annotated[str, PlainValidator(_offset_start, json_schema_input_type=str)]
+SchemaVersion = Annotated[int, PlainValidator(_schema_version, json_schema_input_type=int)]
+VersionPlace = Annotated[
+    str, _matches(re.compile(r"(header|field):[A-Za-z_][\w.-]*|confluent"), "header:NAME, field:NAME or confluent")
+]

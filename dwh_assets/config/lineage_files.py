@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from dwh_assets.config.event_sources import event_problems, events_of, folder_of, kafka_of
 from dwh_assets.config.lineage_checks import check_problems, checks_of
 from dwh_assets.config.lineage_entries import Entries, Entry, Problem, read_entries
 from dwh_assets.config.lineage_forms import ActionForm, BatchForm, CommandForm, ModuleForm, SourceForm, lineage_schema
@@ -31,7 +33,7 @@ def load_lineage(folder: Path, transforms: Path) -> Lineage:
     if not folder.is_dir():
         raise LineageError([f"{folder}: no such folder; it should hold <area>/<table>.yaml and sources/*.yaml"])
     entries = read_entries(folder)
-    lineage = _lineage(entries, transforms)
+    lineage = _lineage(entries, folder, transforms)
     problems = [*entries.problems, *_problems(entries, lineage, folder, transforms)]
     if problems:
         raise LineageError([str(problem) for problem in sorted(set(problems))])
@@ -42,7 +44,7 @@ def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path
     found: list[Problem] = []
     known = {m.table for m in lineage.modules} | {s.name for s in lineage.sources}
     for source in entries.sources:
-        found += source_problems(source)
+        found += [*source_problems(source), *event_problems(source, folder)]
     for entry, module in zip(entries.modules, lineage.modules, strict=True):
         found += [*module_problems(entry), *check_problems(entry, module)]
         parameters = resolve(lineage.parameters, (), module.parameters)
@@ -50,8 +52,8 @@ def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path
     return [*found, *lineage_problems(entries, lineage)]
 
 
-def _lineage(entries: Entries, transforms: Path) -> Lineage:
-    sources = tuple(_source(entry.form) for entry in entries.sources)
+def _lineage(entries: Entries, folder: Path, transforms: Path) -> Lineage:
+    sources = tuple(_source(entry.form, folder) for entry in entries.sources)
     positions = {source.name: source.position for source in sources}
     modules = tuple(_module(entry, positions, transforms) for entry in entries.modules)
     places = {entry.form.name: entry.place for entry in entries.sources}
@@ -109,24 +111,30 @@ def _module(entry: Entry[ModuleForm], positions: dict[str, tuple[str, str]], tra
         transforms=tuple(form.transforms or _default_transforms(form, name, transforms)),
         before=_actions(form.before),
         after=_actions(form.after),
-        checks=checks_of(form.checks),
+        checks=checks_of(form.checks, form.processor),
         parameters=parameters_of(form.parameters),
         **lists,
-        **{field: getattr(form, field) for field in _SAME},
+        **{field: getattr(form, field) for field in _SAME} | _of_processor(form),
     )
+
+
+def _of_processor(form: ModuleForm) -> dict[str, Any]:
+    """Events are taken in as they come, up to once a second, in blocks that are soon readable."""
+    own: dict[str, Any] = {"repeat": timedelta(seconds=1), "maxstep": 100_000} if form.processor == "ingest" else {}
+    return {field: value for field, value in own.items() if field not in form.model_fields_set}
 
 
 def _default_transforms(form: ModuleForm, name: TopicName, transforms: Path) -> tuple[str, ...]:
     path = f"{name.table.replace('.', '/')}{'_' + name.tag if name.tag else ''}.sql"
-    needless = form.processor not in PROCESSORS and not (transforms / path).exists()
-    return () if needless else (path,)  # a processor of one's own may do without
+    needless = form.processor not in PROCESSORS and not (transforms / path).exists()  # one's own may do without
+    return () if needless or form.processor == "ingest" else (path,)
 
 
 def _actions(forms: list[ActionForm]) -> tuple[Action, ...]:
     return tuple(Action(form.sql, form.idempotent) for form in forms)
 
 
-def _source(form: SourceForm) -> SourceTable:
+def _source(form: SourceForm, folder: Path) -> SourceTable:
     return SourceTable(
         name=form.name,
         kind=form.kind,
@@ -140,4 +148,7 @@ def _source(form: SourceForm) -> SourceTable:
         shards=tuple(form.shards or ()),
         shard_by=form.shard_by,
         active=form.active,
+        kafka=kafka_of(form.kafka),
+        files=folder_of(form.files),
+        events=events_of(form.events, folder),
     )

@@ -19,9 +19,11 @@ from dwh_assets.config.lineage_fields import (
     Frequency,
     FunctionName,
     ModuleName,
+    OffsetStart,
     PositiveDuration,
     Processor,
     Relation,
+    SchemaVersion,
     Shard,
     Start,
     Table,
@@ -29,6 +31,7 @@ from dwh_assets.config.lineage_fields import (
     Timezone,
     Transform,
     Variable,
+    VersionPlace,
 )
 from dwh_assets.config.parameter_forms import ParameterForm, Parameters
 from dwh_assets.model.batch import BatchKind
@@ -85,6 +88,18 @@ def _as_columns(value: Any) -> Any:
 ListOrColumns = Annotated[ColumnsForm, BeforeValidator(_as_columns, json_schema_input_type=list[str] | ColumnsForm)]
 
 
+class DeadLettersForm(Form):
+    max: Annotated[StrictInt, Field(ge=0)] | None = None
+    max_ratio: Ratio | None = None
+    severity: Severity = "error"
+
+    @model_validator(mode="after")
+    def bounds(self) -> DeadLettersForm:
+        if self.max is None and self.max_ratio is None:
+            raise ValueError("has no bound; give at least one of max, max_ratio")
+        return self
+
+
 class CheckForm(Form):
     """One entry of `checks`: exactly one of its fields."""
 
@@ -93,6 +108,7 @@ class CheckForm(Form):
     rows: RowsForm | None = None
     unique: ListOrColumns | None = None
     expect: ExpectForm | None = None
+    dead_letters: DeadLettersForm | None = None
 
     @model_validator(mode="after")
     def exactly_one(self) -> CheckForm:
@@ -125,7 +141,9 @@ class ModuleForm(Form):
         description="tables waited for; the first is the base table"
     )
     reads: Annotated[list[Table], Distinct] = Field([], description="tables read without waiting for them")
-    processor: Processor = Field("step", description="step, reload, range, upsert, history, one_day_step or package.module:Class")
+    processor: Processor = Field(
+        "step", description="step, reload, range, upsert, history, one_day_step, ingest or package.module:Class"
+    )
     transforms: Annotated[list[Transform], Field(min_length=1), Distinct] | None = Field(
         None, description="put together by UNION ALL BY NAME; default db/table.sql or db/table_tag.sql below sql/transforms"
     )
@@ -159,11 +177,83 @@ class ModuleForm(Form):
     allow_truncate: Flag = Field(False, description="true: dwh rollback --all may empty the table")
 
 
+class SecurityForm(Form):
+    """How a broker is spoken to."""
+
+    protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] | None = Field(None, description="SASL only")
+    username_env: Variable | None = Field(None, description="SASL only: environment variable with the user's name")
+    password_env: Variable | None = Field(None, description="SASL only: environment variable with the password")
+    ca_file: Text | None = Field(None, description="SSL only: PEM file of the authorities that are trusted, in the project")
+    certificate_file: Text | None = Field(None, description="SSL only: PEM file of the client's certificate")
+    key_file: Text | None = Field(None, description="SSL only: PEM file of the client's key, not encrypted")
+
+    @model_validator(mode="after")
+    def complete(self) -> SecurityForm:
+        sasl = (self.mechanism, self.username_env, self.password_env)
+        if self.protocol.startswith("SASL") and None in sasl:
+            raise ValueError(f"protocol {self.protocol} needs mechanism, username_env and password_env")
+        if not self.protocol.startswith("SASL") and any(sasl):
+            raise ValueError(f"protocol {self.protocol} has no user; write SASL_SSL or SASL_PLAINTEXT")
+        if (self.certificate_file is None) != (self.key_file is None):
+            raise ValueError("certificate_file and key_file go together")
+        return self
+
+
+class KafkaForm(Form):
+    """Where the events of a Kafka source come from."""
+
+    topic: Text
+    brokers: Annotated[list[Text], Field(min_length=1), Distinct] | None = Field(
+        None, description="host:port of some; default DWH_KAFKA_BOOTSTRAP, else the broker of `dwh kafka up`"
+    )
+    start: OffsetStart = Field(
+        "earliest", description="earliest, latest or a timestamp with its zone: where the first block begins"
+    )
+    security: SecurityForm | None = Field(None, description="SASL and TLS; default neither")
+    options: dict[Text, Text] = Field({}, description="further settings of Kafka clients, passed on as they are; no secrets")
+
+
+class FolderForm(Form):
+    """Where the files of a source lie."""
+
+    path: Text = Field(description="a folder; relative to the project's")
+    pattern: Text = Field("*", description="which files of it, such as orders_*.csv")
+    settle: Duration = Field(timedelta(seconds=5), description="a file that changed less than this ago may still be written to")
+    header: Flag = Field(True, description="csv only: the first line names the columns")
+    delimiter: Annotated[Text, Field(min_length=1, max_length=1)] = Field(",", description="csv only")
+
+
+class EventsForm(Form):
+    """What events look like and how they are told apart."""
+
+    format: Literal["json", "avro", "protobuf", "csv", "parquet"]
+    schemas: Annotated[dict[SchemaVersion, Text], Field(min_length=1)] = Field(
+        description="version -> file below lineage/: JSON Schema (also for csv and parquet), Avro schema or descriptor set"
+    )
+    message: Text | None = Field(None, description="protobuf only: the message, with its package")
+    version_in: VersionPlace | None = Field(
+        None, description="header:NAME, field:NAME or confluent (wire format); may be left out where there is one version"
+    )
+    key: Annotated[list[Column], Distinct] = Field([], description="fields that make an event the same one; without the version")
+    event_time: Column | None = Field(None, description="the field that says when it happened; default the record's time")
+    retention: PositiveDuration = Field(timedelta(days=7), description="how long the broker keeps events")
+    replay: Duration = Field(timedelta(days=1), description="the longest time after which a producer sends an event again")
+    dedup_age: PositiveDuration | None = Field(
+        None, description="events older than this are dead letters; default an hour above retention + replay"
+    )
+    unknown_fields: Literal["refuse", "ignore"] = Field("refuse", description="json only: fields that the schema does not have")
+    evolution: Literal["additive", "none"] = Field("additive", description="whether a new version may add columns")
+
+
 class SourceForm(Form):
     """A table that is not built here."""
 
     name: Table = Field(description="db.table, as modules name it")
-    kind: Literal["iceberg", "postgres"]
+    kind: Literal["iceberg", "postgres", "kafka", "files"]
+    kafka: KafkaForm | None = Field(None, description="kafka only: broker and topic")
+    files: FolderForm | None = Field(None, description="files only: the folder")
+    events: EventsForm | None = Field(None, description="kafka and files: what they hold")
     description: Text = ""
     position: Annotated[list[Column], Field(min_length=2, max_length=2), Distinct] = Field(["pos", "id"], description="[pos, id]")
     delay: Duration = Field(timedelta(), description="rows may become visible this long after their pos")

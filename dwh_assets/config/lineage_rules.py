@@ -11,9 +11,19 @@ from dwh_assets.config.lineage_forms import ModuleForm, SourceForm
 from dwh_assets.config.parameter_forms import override_problems, parameters_of
 from dwh_assets.model import graph
 from dwh_assets.model.batch import cycle_of
+from dwh_assets.model.events import dead_letters_of
 from dwh_assets.model.module import Lineage, Module
 
-APPENDING = ("step", "one_day_step", "range")
+APPENDING = ("step", "one_day_step", "range", "ingest")
+EVENT_KINDS = ("kafka", "files")
+_NOT_OF_INGEST = {
+    "transforms": "; it keeps events as they are: transform them in the tables built upon it",
+    "before": "",
+    "after": "",
+    "reads": "",
+    "shards": "; one cursor serves all partitions",
+    "key": "; the source's events name theirs",
+}
 STEP_LIKE = ("step", "one_day_step", "upsert", "history", "range")
 
 
@@ -38,6 +48,10 @@ def module_problems(entry: Entry[ModuleForm]) -> Iterator[Problem]:
         yield entry.problem(f"is not used by processor {processor}; only {', '.join(APPENDING)} add rows that grow old", "keep")
     if form.keep is not None and form.keep <= form.delay:
         yield entry.problem("must be longer than delay, or rows would go before they are loaded", "keep")
+    if processor == "ingest":
+        for field in _NOT_OF_INGEST:
+            if getattr(form, field):
+                yield entry.problem(f"is not used by processor ingest{_NOT_OF_INGEST[field]}", field)
     yield from _shards(entry)
 
 
@@ -73,6 +87,7 @@ def lineage_problems(entries: Entries, lineage: Lineage) -> Iterator[Problem]:
     yield from _batches(entries, lineage)
     yield from _commands(entries, lineage)
     tables = _Tables(lineage)
+    yield from _ingests(lineage, tables, places)
     for module in lineage.modules:
         yield from _reload_alone(module, tables, places)
         yield from _base(module, tables, places)
@@ -186,6 +201,27 @@ def _reload_alone(module: Module, tables: _Tables, places: _Places) -> Iterator[
         if other.name != module.name:
             text = f"is also written by {places.modules[other.name].place}; processor reload must be the only writer of its table"
             yield places.modules[module.name].problem(text, "table")
+
+
+def _ingests(lineage: Lineage, tables: _Tables, places: _Places) -> Iterator[Problem]:
+    """Events go into their own stage table by one ingest; everything else is built upon that table."""
+    readers: dict[str, str] = {}
+    for module in lineage.modules:
+        entry = places.modules[module.name]
+        outside = [name for name in module.inputs if (s := tables.sources.get(name)) and s.kind in EVENT_KINDS]
+        if module.processor != "ingest":
+            for name in outside:
+                text = f"{name} holds events; build a stage table from it by processor ingest, and this one upon that table"
+                yield places.problem(module.name, text, name, "depends_on" if name in module.depends_on else "reads")
+            continue
+        if module.base not in outside:
+            yield entry.problem(f"processor ingest needs a source of kind {' or '.join(EVENT_KINDS)}", "depends_on", 0)
+        elif (other := readers.setdefault(module.base, module.name)) != module.name:
+            yield entry.problem(f"{module.base} is already taken in by {other}; build this table upon that one", "depends_on", 0)
+        if len(tables.builders[module.table]) > 1 or module.tag:
+            yield entry.problem("processor ingest must be the only writer of its table; remove the tag", "table")
+        if dead_letters_of(module.table) in tables.builders or dead_letters_of(module.table) in tables.sources:
+            yield entry.problem(f"its dead letters go to {dead_letters_of(module.table)}, which is another table here", "table")
 
 
 def _base(module: Module, tables: _Tables, places: _Places) -> Iterator[Problem]:

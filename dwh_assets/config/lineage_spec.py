@@ -9,14 +9,34 @@ from typing import Any, TypeVar, cast
 from dwh_assets.model.batch import Batch, Command, Link
 from dwh_assets.model.duration import format_duration, parse_duration
 from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.events import EventField, Events, EventSchema, FileFolder, KafkaTopic, Security
 from dwh_assets.model.module import Action, Check, Module, SourceTable, Spec
 from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
-_DURATIONS = frozenset({"delay", "repeat", "promise", "backoff", "span", "idle_after", "timeout", "keep"})
+_DURATIONS = frozenset(
+    {
+        "delay",
+        "repeat",
+        "promise",
+        "backoff",
+        "span",
+        "idle_after",
+        "timeout",
+        "keep",
+        "retention",
+        "replay",
+        "dedup_age",
+        "settle",
+    }
+)
 _PARTS: dict[type, dict[str, type]] = {
     Module: {"checks": Check, "before": Action, "after": Action, "parameters": Parameter},
     Batch: {"modules": Link, "batches": Link, "parameters": Parameter},
+    SourceTable: {"kafka": KafkaTopic, "files": FileFolder, "events": Events},
+    KafkaTopic: {"security": Security},
+    Events: {"schemas": EventSchema},
+    EventSchema: {"fields": EventField},
 }
 T = TypeVar("T")
 
@@ -85,5 +105,5 @@ def _value(kind: type, name: str, value: Any) -> Any:
     if name == "time":
         return Window.parse(value)
     if part := _PARTS.get(kind, {}).get(name):
-        return tuple(_build(part, entry) for entry in value)
+        return _build(part, value) if isinstance(value, dict) else tuple(_build(part, entry) for entry in value)
     return tuple(value) if isinstance(value, list) else value

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import psycopg
@@ -14,9 +15,10 @@ from dwh_assets.control.claims import lock_topic
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
-from dwh_assets.control.topics import initialise
+from dwh_assets.control.topics import PlannedBlock, initialise, insert_block
 from dwh_assets.model.block import Block
 from dwh_assets.model.errors import ActRefused
+from dwh_assets.model.events import Contents, Replay
 from dwh_assets.model.position import EARLIEST, MICROSECOND, Position, watermark_of
 
 Connection = psycopg.Connection[Any]
@@ -86,8 +88,11 @@ class ActStore:
             self._move(act, block.bounds.next, watermark)
             return block
 
-    def reset_forward(self, topic: str, to: Position, reason: str) -> None:
-        """Move the cursor forward; what lies between is recorded as a skipped block. A new topic gets its first cursor."""
+    def reset_forward(self, topic: str, to: Position, reason: str, contents: Contents | None = None) -> None:
+        """Move the cursor forward; what lies between is recorded as a skipped block. A new topic gets its first cursor.
+
+        Where events are taken in, `contents` says where in their stream it goes on.
+        """
         with self._act(topic, "RESET", reason) as act:
             if act.topic["last_pos"] is None:
                 initialise(act.connection, act.topic["id"], to, first_watermark(to))
@@ -103,9 +108,41 @@ class ActStore:
                 "last_id": cursor.id,
                 "next_pos": to.pos,
                 "next_id": to.id,
+                "contents": None if contents is None else json.dumps(contents.to_json()),
             }
             act.connection.execute(sql("insert_skipped_block"), skipped)
             self._move(act, to, watermark_of(to, to.pos, takes_all=False))
+
+    def pass_over(self, topic: str, contents: Contents, reason: str) -> Position:
+        """Go on elsewhere in a stream of events, from the end of `contents` on; what lies between is recorded as skipped."""
+        with self.database.transaction() as connection:
+            row = lock_topic(connection, topic)
+            pos = one(connection.execute(sql("next_instant"), {"topic_id": row["id"]}))["pos"]
+        to = Position(pos, 0)
+        self.reset_forward(topic, to, reason, contents)
+        return to
+
+    def replay(
+        self, topic: str, contents: Contents, blocks: Sequence[int] | None, reasons: Sequence[str] | None, reason: str
+    ) -> list[Row]:
+        """Plan a block that tries dead letters again; `contents` is how far the stream was taken in. Returns what it will try."""
+        with self._act(topic, "REPLAY", reason) as act:
+            asked = {"topic_id": act.topic["id"], "blocks": blocks, "reasons": reasons}
+            found = act.connection.execute(sql("waiting_dead_letters"), asked).fetchall()
+            if not found:
+                raise ActRefused(f"topic {topic} has no such dead letters that wait; see `dwh deadletter list`.")
+            tail = one(act.connection.execute(sql("tail_of_topic"), asked))
+            place = one(act.connection.execute(sql("next_instant"), asked))
+            tried = tuple(Replay(row["block_id"], row["reason"]) for row in found)
+            block = PlannedBlock(
+                Position(place["pos"], 0),
+                sum(row["rows"] for row in found),
+                False,
+                replace(contents, first={}, files=(), replays=tried),
+            )
+            last = Position(tail["next_pos"], int(tail["next_id"]))
+            insert_block(act.connection, act.topic["id"], place["seq"] + 1, last, block, place["pos"])
+            return found
 
     def ask_restatement(self, topic: str, first: int, last: int, kind: str, reason: str) -> int:
         """Store the wish to restate or roll back blocks; the next claim of the topic carries it out, whatever dies meanwhile."""

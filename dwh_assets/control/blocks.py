@@ -8,6 +8,7 @@ import psycopg
 
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block
+from dwh_assets.model.events import Contents
 from dwh_assets.model.position import Bounds, Position
 
 Row = dict[str, Any]
@@ -30,6 +31,7 @@ def block_of(row: Row) -> Block:
         crashes=row["crashes"],
         waived=tuple(row["waived"]),
         late_rows=row["late_rows"],
+        contents=None if row["contents"] is None else Contents.from_json(row["contents"]),
     )
 
 

@@ -13,6 +13,7 @@ import psycopg
 from dwh_assets.control.claims import lease_lost
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.events import log_event
+from dwh_assets.control.ingest import Ingested, store_ingested
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import BlockStats, Claim, RowCounts
 from dwh_assets.model.errors import InputsChanged, PointerTaken
@@ -40,7 +41,14 @@ class CommitStore:
         self.database = database
         self.lease_seconds = lease_seconds
 
-    def commit(self, claim: Claim, pointers: Sequence[Pointer], stats: Sequence[BlockStats], counts: RowCounts) -> None:
+    def commit(
+        self,
+        claim: Claim,
+        pointers: Sequence[Pointer],
+        stats: Sequence[BlockStats],
+        counts: RowCounts,
+        ingested: Ingested | None = None,
+    ) -> None:
         """Publish, or change nothing at all.
 
         Raises LeaseLost or InputsChanged when a guard fails, PointerTaken when another writer published to the same table
@@ -57,6 +65,8 @@ class CommitStore:
                 _close_restatement(connection, claim, stats)
             else:
                 _roll_back(connection, claim)
+            if ingested is not None:
+                store_ingested(connection, claim, ingested)
             _end(connection, claim, counts)
             failpoint("commit.cursor")
         failpoint("commit.after")

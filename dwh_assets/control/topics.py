@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +15,7 @@ from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block
+from dwh_assets.model.events import Contents
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.position import Position
 
@@ -36,6 +38,7 @@ class PlannedBlock:
     next: Position
     rows: int
     takes_all: bool
+    contents: Contents | None = None
 
 
 class TopicStore:
@@ -65,11 +68,11 @@ class TopicStore:
         """Store blocks behind the tail they were cut from; False if the topic has changed since, and nothing was stored."""
         failpoint("plan.before")
         with self.database.transaction() as connection:
-            if not _unchanged(connection, topic_id, state):
+            if not _unchanged(connection, topic_id, state, blocks):
                 return False
             last = state.tail
             for number, block in enumerate(blocks, start=1):
-                _insert_block(connection, topic_id, state.seq + number, last, block, upto)
+                insert_block(connection, topic_id, state.seq + number, last, block, upto)
                 last = block.next
             failpoint("plan.inside")
             finished = {"topic_id": topic_id, "token": state.token, "examined": examined}
@@ -89,15 +92,17 @@ class TopicStore:
                 log_event(connection, "PLAN", problem, who=worker, topic=topic["topic"])
 
 
-def _unchanged(connection: psycopg.Connection[Any], topic_id: int, state: PlanningState) -> bool:
+def _unchanged(connection: psycopg.Connection[Any], topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock]) -> bool:
     """The row lock and the comparison of token and tail: a plan made from an older view of the topic is thrown away (R18)."""
     if not protected("lock"):
         return True
+    above = blocks[0].next.pos if blocks and blocks[0].contents is not None else None
     parameters = {"topic_id": topic_id, "token": state.token, "next_pos": state.tail.pos, "next_id": state.tail.id}
+    parameters["above"] = above
     return connection.execute(sql("lock_topic_for_plan"), parameters).fetchone() is not None
 
 
-def _insert_block(
+def insert_block(
     connection: psycopg.Connection[Any], topic_id: int, seq: int, last: Position, block: PlannedBlock, upto: datetime
 ) -> None:
     connection.execute(
@@ -112,6 +117,7 @@ def _insert_block(
             "upto": upto,
             "takes_all": block.takes_all,
             "rows": block.rows,
+            "contents": None if block.contents is None else json.dumps(block.contents.to_json()),
         },
     )
 

@@ -15,6 +15,7 @@ from dwh_assets.model.errors import DwhError, LineageError
 from dwh_assets.model.graph import order
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
+from dwh_assets.processors.ingest import dead_letter_table, stage_columns
 from dwh_assets.processors.output import empty_table, output_columns
 from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
@@ -62,6 +63,8 @@ def preview(engine: Engine, lineage: Lineage) -> Preview:
         try:
             with spark_errors():
                 tables[module.table] = _table_plan(engine, lineage, module, tables)
+                if len(module.tables) > 1:
+                    tables[module.tables[1]] = TablePlan(module.tables[1], dead_letter_table(), "pos")
         except DwhError as error:
             problems[name] = f"{places[module.table]}: {error}"
             problems[module.table] = problems[name]
@@ -126,7 +129,8 @@ def _output_columns(
     frames = {name: _frame(engine, lineage, session, name, known) for name in module.inputs}
     _require_base_position(module, frames[module.base].columns, processor)
     valued = bound(module, resolve(lineage.parameters, (), module.parameters))
-    return output_columns(session, valued, processor, engine.settings.transforms_folder, frames)
+    columns = output_columns(session, valued, processor, engine.settings.transforms_folder, frames)
+    return stage_columns(columns) if len(module.tables) > 1 else columns
 
 
 def _frame(engine: Engine, lineage: Lineage, session: SparkSession, name: str, known: dict[str, TablePlan]) -> DataFrame:

@@ -10,10 +10,11 @@ from typing import Literal
 
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.claims import lease_lost
+from dwh_assets.control.ingest import Ingested
 from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
-from dwh_assets.engine.stage import StagedAttempt, stage
+from dwh_assets.engine.stage import StagedAttempt, key_of, stage
 from dwh_assets.model.block import BlockStats, Claim, RowCounts, Start
 from dwh_assets.model.errors import (
     CheckFailed,
@@ -30,7 +31,7 @@ from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
 from dwh_assets.model.parameter import Parameter, resolve
 from dwh_assets.processors.transform import code_version
-from dwh_assets.warehouse.branches import drop
+from dwh_assets.warehouse.branches import branch_of, drop
 from dwh_assets.warehouse.publish import Pointer, discard, next_metadata, sweep
 
 logger = logging.getLogger(__name__)
@@ -85,7 +86,7 @@ def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, began: f
     stats = check(claim, staged, time.monotonic() - began, engine.spark.memory())
     failpoint("check.after")
     lease.check()
-    publish(engine, claim, staged, stats, lease)
+    publish(engine, lineage, claim, staged, stats, lease)
     return stats
 
 
@@ -95,31 +96,49 @@ def with_parameters(claim: Claim, lineage: Lineage) -> Claim:
     return replace(claim, module=bound(claim.module, parameters))
 
 
-def publish(engine: Engine, claim: Claim, staged: StagedAttempt, stats: list[BlockStats], lease: Lease) -> None:
+def publish(engine: Engine, lineage: Lineage, claim: Claim, staged: StagedAttempt, stats: list[BlockStats], lease: Lease) -> None:
     """Make the next metadata and commit, again and again while other writers publish to the same table."""
     counts = _counts(staged, stats)
+    ingested = None if staged.rejects is None else Ingested(tuple(staged.rejects.counted), key_of(lineage, claim.module))
     until = time.monotonic() + engine.settings.deadline_seconds
     while True:
         failpoint("publish.before")
-        pointer = next_metadata(engine.catalog, staged.fork, staged.staged)
+        pointers = _next_pointers(engine, staged)
         failpoint("publish.after")
         try:
-            _commit(engine, claim, pointer, stats, counts)
+            _commit(engine, claim, pointers, stats, counts, ingested)
         except PointerTaken:
-            discard(pointer)
+            for pointer in pointers:
+                discard(pointer)
             lease.check()
             if time.monotonic() > until:
                 raise
             time.sleep(0.05)
         else:
-            sweep(pointer)
+            for pointer in pointers:
+                sweep(pointer)
             return
 
 
-def _commit(engine: Engine, claim: Claim, pointer: Pointer, stats: list[BlockStats], counts: RowCounts) -> None:
+def _next_pointers(engine: Engine, staged: StagedAttempt) -> list[Pointer]:
+    """The next metadata of every table that the attempt has written to."""
+    pointers = [next_metadata(engine.catalog, staged.fork, staged.staged)]
+    if staged.rejects is not None and staged.rejects.fork is not None and staged.rejected is not None:
+        pointers.append(next_metadata(engine.catalog, staged.rejects.fork, staged.rejected))
+    return pointers
+
+
+def _commit(
+    engine: Engine,
+    claim: Claim,
+    pointers: list[Pointer],
+    stats: list[BlockStats],
+    counts: RowCounts,
+    ingested: Ingested | None,
+) -> None:
     """After a lost connection, this attempt's own row tells whether the commit happened (R8)."""
     try:
-        engine.commits.commit(claim, [pointer], stats, counts)
+        engine.commits.commit(claim, pointers, stats, counts, ingested)
     except ControlStoreDown:
         if not protected("reread") or engine.claims.outcome(claim) != "Succeeded":
             raise
@@ -127,17 +146,24 @@ def _commit(engine: Engine, claim: Claim, pointer: Pointer, stats: list[BlockSta
 
 
 def _counts(staged: StagedAttempt, stats: list[BlockStats]) -> RowCounts:
-    read = sum(s.base_rows for s in stats)
+    """What a processor has not counted itself."""
     inserted = staged.counts.inserted if staged.processor.forgets else sum(s.rows for s in stats)
-    return replace(staged.counts, read=read, inserted=inserted)
+    if staged.rejects is not None:  # events that are known already are left out
+        return replace(staged.counts, inserted=inserted, discarded=staged.counts.read - staged.counts.rejected - inserted)
+    return replace(staged.counts, read=sum(s.base_rows for s in stats), inserted=inserted)
 
 
 def _interrupted(engine: Engine, claim: Claim) -> None:
     """Someone ended the attempt: Spark's job goes with it, and the block is free at once instead of when its lease runs out."""
     engine.interrupt_session()
     engine.claims.fail(claim, "interrupted by hand; the block is loaded again when it is next due", counts=False)
-    drop(engine.catalog, claim.target, f"x{claim.execution_id}")
+    _drop_branches(engine, claim)
     logger.warning("%s was interrupted", claim.label)
+
+
+def _drop_branches(engine: Engine, claim: Claim) -> None:
+    for table in claim.module.tables:
+        drop(engine.catalog, table, branch_of(claim.execution_id))
 
 
 def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
@@ -154,7 +180,7 @@ def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
     counts = not (crash or isinstance(error, InputsChanged))
     status = engine.claims.fail(claim, text, counts=counts, crash=crash, park=park, checks=results)
     if status not in ("parked", "failed"):
-        drop(engine.catalog, claim.target, f"x{claim.execution_id}")
+        _drop_branches(engine, claim)
     logger.warning("%s did not commit: %s", claim.label, text)
     if status == "lost":
         return Outcome("lost", claim.topic, f"{lease_lost(claim, engine.settings.lease_seconds)}\nIt ended with: {text}", claim)

@@ -22,6 +22,7 @@ class Evidence:
     figures: Figures
     declared: dict[str, Any]
     base_rows: int
+    rejected: int = 0
 
 
 def check(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | None) -> list[BlockStats]:
@@ -100,8 +101,8 @@ def _evidence(module: Module, attempt: StagedAttempt) -> Evidence:
         figures = figures_of_rows(module, rows)
     else:
         figures = Figures(staged.rows, staged.nulls, staged.lower, staged.upper)
-    base_rows = sum(f.rows for f in attempt.fingerprints.values())
-    return Evidence(figures, declared_figures(module, rows), base_rows)
+    base_rows = attempt.counts.read or sum(f.rows for f in attempt.fingerprints.values())
+    return Evidence(figures, declared_figures(module, rows), base_rows, attempt.counts.rejected)
 
 
 def _own_rows(attempt: StagedAttempt) -> DataFrame:
@@ -158,7 +159,23 @@ def _expect(check_: Check, evidence: Evidence) -> tuple[float, bool, str]:
     return ratio, ratio >= wanted, f"{met} of {rows} rows meet {check_.predicate!r}, at least {wanted:.2%} is wanted"
 
 
-_JUDGES = {"not_null": _not_null, "null_ratio": _null_ratio, "rows": _rows, "unique": _unique, "expect": _expect}
+def _dead_letters(check_: Check, evidence: Evidence) -> tuple[float, bool, str]:
+    dead, events = evidence.rejected, evidence.base_rows
+    ratio = dead / events if events else 0.0
+    limits = [(check_.maximum, dead, "at most {:g}"), (check_.max_ratio, ratio, "at most {:g} of them")]
+    given = [(value <= limit, text.format(limit)) for limit, value, text in limits if limit is not None]
+    wanted = ", ".join(text for _, text in given)
+    return dead, all(ok for ok, _ in given), f"{dead} of {events} events could not be loaded; wanted {wanted}"
+
+
+_JUDGES = {
+    "dead_letters": _dead_letters,
+    "not_null": _not_null,
+    "null_ratio": _null_ratio,
+    "rows": _rows,
+    "unique": _unique,
+    "expect": _expect,
+}
 
 
 def require(claim: Claim, results: tuple[CheckResult, ...], waived: tuple[str, ...]) -> None:

@@ -18,6 +18,7 @@ from dwh_assets.control.claims import ClaimStore
 from dwh_assets.control.commands import CommandStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
+from dwh_assets.control.ingest import IngestStore
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
@@ -27,7 +28,10 @@ from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.module import Lineage, Module, SourceTable
+from dwh_assets.sources.folder import FolderSource
 from dwh_assets.sources.iceberg import IcebergSource
+from dwh_assets.sources.kafka.source import KafkaSource, open_kafka
+from dwh_assets.sources.ledger import IngestLedger
 from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.sources.source import Source
 from dwh_assets.warehouse.catalog import Catalog
@@ -52,6 +56,7 @@ class Engine:
         self.commits = CommitStore(self.database, settings.lease_seconds)
         self.lineage = LineageStore(self.database)
         self.sources = SourceStore(self.database)
+        self.ingest = IngestStore(self.database)
         self.partitions = PartitionStore(self.database)
         self.alerts = AlertStore(self.database)
         self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)
@@ -61,7 +66,8 @@ class Engine:
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []
         self._counted: dict[int, tuple[int, int]] = {}  # block -> late rows, and the files that they were counted in
-        self._postgres: dict[tuple[SourceTable, tuple[str, str], str | None], PostgresSource] = {}
+        self._postgres: dict[tuple[str, tuple[str, str], str | None], tuple[SourceTable, PostgresSource]] = {}
+        self._kafka: dict[str, tuple[SourceTable, KafkaSource]] = {}
 
     @cached_property
     def catalog(self) -> Catalog:
@@ -89,6 +95,8 @@ class Engine:
         """A table as a source of rows, built here or not. `reader` is the module whose base it is: its file says which columns
         hold the position and the shard."""
         declared = next((s for s in lineage.sources if s.name == name), None)
+        if declared is not None and declared.events is not None:
+            return self._events(declared, lineage)
         if declared is not None:
             return self._outside(declared, reader or declared)
         builders = [m for m in lineage.modules if m.table == name]
@@ -104,6 +112,20 @@ class Engine:
             session=self.session,
             counted=self._counted,
         )
+
+    def _events(self, table: SourceTable, lineage: Lineage) -> Source:
+        """A stream of events. Its ledger is that of the one module that takes it in."""
+        module = next((m for m in lineage.modules if m.base == table.name), None)
+        if module is None or table.events is None:
+            raise SourceError(f"source {table.name} is taken in by no module; add one with processor ingest.")
+        ledger = IngestLedger(self.ingest, module.name, module.table)
+        if table.files is not None:
+            return FolderSource(table.name, table.events, table.files, self.settings.project, ledger, table.position)
+        known = self._kafka.get(table.name)
+        if known is None or known[0] != table or known[1].ledger != ledger:
+            # One instance per source: it holds the connection to its broker.
+            self._kafka[table.name] = (table, open_kafka(table, ledger, self.settings))
+        return self._kafka[table.name][1]
 
     def _outside(self, table: SourceTable, reader: Module | SourceTable) -> Source:
         columns, shard_by = reader.position, reader.shard_by
@@ -121,13 +143,14 @@ class Engine:
         if not url:
             raise SourceError(f"source {table.name}: the environment variable {table.url_env} with its URL is not set.")
         # One instance per source: it remembers how far it was complete while a prepared transaction hides its start.
-        key = (table, columns, shard_by)
-        if key not in self._postgres:
+        key = (table.name, columns, shard_by)
+        if key not in self._postgres or self._postgres[key][0] != table:
             relation = table.relation or table.name
-            self._postgres[key] = PostgresSource(
+            opened = PostgresSource(
                 table.name, url, relation, columns, horizon=table.horizon, delay=table.delay, shard_by=shard_by
             )
-        return self._postgres[key]
+            self._postgres[key] = (table, opened)
+        return self._postgres[key][1]
 
     def close(self) -> None:
         """Give everything back: sessions to a server that still runs, connections to the control store."""

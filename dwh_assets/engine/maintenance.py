@@ -84,7 +84,7 @@ def maintain(
 
 
 def _tables(engine: Engine, lineage: Lineage, table: str | None) -> list[str]:
-    built = sorted({module.table for module in lineage.modules})
+    built = lineage.tables
     if table is not None and table not in built:
         raise ConfigError(f"{table} is not built here, so it is not maintained here. Built are: {', '.join(built) or 'none'}.")
     return [name for name in built if table in (None, name) and engine.catalog.exists(name)]

@@ -32,3 +32,6 @@ def _observe(engine: Engine, lineage: Lineage, source: SourceTable, now: datetim
         engine.sources.failed(source.name, in_words(error))
     else:
         engine.sources.observed(source.name, seen.watermark, seen.newest, now)
+        for module in lineage.modules if seen.pending else ():
+            if module.base == source.name and seen.pending >= module.maxstep:
+                engine.ingest.expect_full(module.name)

@@ -52,7 +52,7 @@ def plan_topic(engine: Engine, lineage: Lineage, module: Module, row: Row) -> in
     cuts = _cut(engine, lineage, module, row, state, upto)
     if cuts is None:
         return 0
-    blocks = [PlannedBlock(cut.next, cut.rows, cut.takes_all) for cut in cuts]
+    blocks = [PlannedBlock(cut.next, cut.rows, cut.takes_all, cut.contents) for cut in cuts]
     examined = upto if not cuts or cuts[-1].takes_all else cuts[-1].next.pos - MICROSECOND
     stored = engine.topics.store_plan(row["topic_id"], state, blocks, upto, examined)
     return len(blocks) if stored else 0

@@ -21,7 +21,7 @@ def sweep(engine: Engine, lineage: Lineage) -> None:
 
 def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
     """Drop the branches of dead attempts; those of running attempts, of parked blocks and of running maintenance stay."""
-    tables = [table for table in sorted({module.table for module in lineage.modules}) if engine.catalog.exists(table)]
+    tables = [table for table in lineage.tables if engine.catalog.exists(table)]
     # Branches first, attempts second: one that forks in between is not in the list, so its branch is not taken for a dead one.
     found = [(table, branch) for table in tables for branch in live(engine.catalog, table)]
     kept = _needed(engine) if found else set()

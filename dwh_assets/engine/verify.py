@@ -11,11 +11,13 @@ from dwh_assets.control.blocks import block_of
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import base_is_append_only
+from dwh_assets.engine.stage import key_of, window_of
 from dwh_assets.model.errors import DwhError
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
 from dwh_assets.model.position import Bounds, Position
 from dwh_assets.processors.figures import rows_and_writers
+from dwh_assets.processors.ingest import doubled_events
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.processors.transform import keeps_rows
 from dwh_assets.sources.source import Fingerprint
@@ -41,7 +43,7 @@ class Finding:
 def verify(engine: Engine, lineage: Lineage, progress: Callable[[str], None] = lambda text: None) -> list[Finding]:
     """Everything that does not hold on this warehouse now; an empty list is the proof."""
     findings = list(_ledger(engine))
-    tables = sorted({module.table for module in lineage.modules if engine.catalog.exists(module.table)})
+    tables = [table for table in lineage.tables if engine.catalog.exists(table)]
     for table in tables:
         progress(table)
         findings += _published(engine, table)
@@ -49,7 +51,26 @@ def verify(engine: Engine, lineage: Lineage, progress: Callable[[str], None] = l
     for module in lineage.modules:
         progress(module.name)
         findings += _sources(engine, lineage, module)
+        if module.processor == "ingest" and engine.catalog.exists(module.table):
+            findings += _events(engine, lineage, module)
     return findings
+
+
+def _events(engine: Engine, lineage: Lineage, module: Module) -> Iterator[Finding]:
+    """Every event of a committed block is in the table, a known one, or a dead letter; and none is there twice (B2)."""
+    dead = _count_blocks(engine, module.tables[1])
+    for row in engine.database.fetch(sql("verify_ingest"), topic=module.name):
+        kept = dead.get(row["block_id"], (0, set()))[0]
+        if kept != row["dead"]:
+            text = f"{module.tables[1]} holds {kept} dead letters of this block, the ledger says {row['dead']}"
+            yield Finding("I1", module.name, row["block_id"], text)
+        if row["rows_read"] is not None and row["rows_read"] != row["rows_accounted"]:
+            text = f"{row['rows_read']} events were read, {row['rows_accounted']} are loaded, known or dead letters"
+            yield Finding("I1", module.name, row["block_id"], text)
+    if key_of(lineage, module):
+        snapshot = snapshot_of(engine.catalog, module.table)
+        if doubles := doubled_events(engine.session(), module.table, snapshot, module.position[0], window_of(lineage, module)):
+            yield Finding("I1", module.name, None, f"{doubles} events are in {module.table} more than once")
 
 
 def _ledger(engine: Engine) -> Iterator[Finding]:
@@ -71,7 +92,7 @@ def _published(engine: Engine, table: str) -> Iterator[Finding]:
 def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Finding]:
     """Each committed block is in the table with the rows and the hash sum that the ledger says, and nothing else is (I1, I5)."""
     modules = [m for m in lineage.modules if m.table == table]
-    if any(processor_named(m.processor).forgets for m in modules):
+    if not modules or any(processor_named(m.processor).forgets for m in modules):
         yield from _uncommitted(engine, table, _count_blocks(engine, table))
         return
     seen = _count_blocks(engine, table)

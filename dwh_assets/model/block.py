@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
+from dwh_assets.model.events import Contents
 from dwh_assets.model.module import Module
 from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.position import Bounds
@@ -31,6 +32,7 @@ class Block:
     crashes: int = 0
     waived: tuple[str, ...] = ()
     late_rows: int = 0
+    contents: Contents | None = field(default=None, hash=False)  # of a block of events
 
 
 @dataclass(frozen=True)

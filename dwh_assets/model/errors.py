@@ -30,6 +30,7 @@
         ├── DamagedData
         ├── DiskFull
         ├── SourceError
+        │   └── PositionsLost     a stream no longer holds what comes next
         ├── ActRefused
         └── AlreadyRunning
 
@@ -157,6 +158,9 @@ class DiskFull(Terminal): ...
 
 
 class SourceError(Terminal): ...
+
+
+class PositionsLost(SourceError): ...
 
 
 class ActRefused(Terminal): ...

@@ -7,10 +7,11 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from dwh_assets.model.batch import Batch, Command
+from dwh_assets.model.events import Events, FileFolder, KafkaTopic, dead_letters_of
 from dwh_assets.model.parameter import Parameter
 from dwh_assets.model.window import Window
 
-PROCESSORS = ("step", "reload", "range", "upsert", "history", "one_day_step")
+PROCESSORS = ("step", "reload", "range", "upsert", "history", "one_day_step", "ingest")
 Severity = Literal["error", "warn"]
 
 
@@ -20,10 +21,10 @@ class Check:
 
     not_null: one column. unique: its columns. null_ratio: one column, nulls / rows at most `max_ratio`. rows: rows out within
     `minimum` and `maximum`, rows out / rows in within the ratios. expect: rows that fulfil `predicate` / rows out at least
-    `min_ratio`.
+    `min_ratio`. dead_letters: events of the block that could not be loaded, at most `maximum`, of all at most `max_ratio`.
     """
 
-    kind: Literal["not_null", "null_ratio", "rows", "unique", "expect"]
+    kind: Literal["not_null", "null_ratio", "rows", "unique", "expect", "dead_letters"]
     name: str
     columns: tuple[str, ...] = ()
     minimum: float | None = None
@@ -93,6 +94,11 @@ class Module:
         return tuple(dict.fromkeys((*self.depends_on, *self.reads)))
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """Every table it writes: its own, and that of its dead letters."""
+        return (self.table, dead_letters_of(self.table)) if self.processor == "ingest" else (self.table,)
+
+    @property
     def topics(self) -> tuple[str, ...]:
         return tuple(f"{self.name}:{shard}" for shard in self.shards) or (self.name,)
 
@@ -102,7 +108,7 @@ class SourceTable:
     """A table that is not built here."""
 
     name: str
-    kind: Literal["iceberg", "postgres"]
+    kind: Literal["iceberg", "postgres", "kafka", "files"]
     description: str = ""
     position: tuple[str, str] = ("pos", "id")
     delay: timedelta = timedelta()
@@ -113,6 +119,9 @@ class SourceTable:
     shards: tuple[str, ...] = ()
     shard_by: str | None = None
     active: bool = True
+    kafka: KafkaTopic | None = None
+    files: FileFolder | None = None
+    events: Events | None = None
 
 
 @dataclass(frozen=True)
@@ -123,6 +132,11 @@ class Lineage:
     batches: tuple[Batch, ...] = ()
     commands: tuple[Command, ...] = ()
     parameters: tuple[Parameter, ...] = ()  # those for all
+
+    @property
+    def tables(self) -> list[str]:
+        """Every table that is built here."""
+        return sorted({table for module in self.modules for table in module.tables})
 
     def module(self, name: str) -> Module:
         return next(m for m in self.modules if m.name == name)

@@ -13,8 +13,10 @@ from dwh_assets.model.block import Block, RowCounts
 from dwh_assets.model.module import Module
 from dwh_assets.model.position import Position
 from dwh_assets.model.sizing import Plan
+from dwh_assets.processors.rejects import Rejects
 from dwh_assets.sources.source import Cut, Source
-from dwh_assets.warehouse.branches import writer_options
+from dwh_assets.warehouse.branches import Fork, writer_options
+from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.tables import AUDIT as AUDIT_COLUMNS
 
 AUDIT = tuple(AUDIT_COLUMNS)
@@ -30,6 +32,16 @@ class Work:
     branch: str
     execution_id: int
     blocks: Sequence[Block]
+    base: Source | None = None
+    whole: DataFrame | None = None  # `output` with what the transforms gave beside it
+    catalog: Catalog | None = None
+    fork: Fork | None = None
+    rejects: Rejects | None = None  # where a block may put what it cannot load
+    rekeyed: bool = False  # the ids in the table were made of other fields
+
+    @property
+    def given(self) -> DataFrame:
+        return self.output if self.whole is None else self.whole
 
     def written(self) -> DataFrame:
         """The rows of this attempt as they stand on the branch: cheaper than to run the transforms again."""

@@ -6,6 +6,7 @@ from importlib import import_module
 
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.processors.history import History
+from dwh_assets.processors.ingest import Ingest
 from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.reload import Reload
 from dwh_assets.processors.step import OneDayStep, Range, Step
@@ -18,6 +19,7 @@ BUILT_IN: dict[str, type[Processor]] = {
     "upsert": Upsert,
     "history": History,
     "one_day_step": OneDayStep,
+    "ingest": Ingest,
 }
 
 

@@ -78,7 +78,7 @@ class Transforms:
         names = dict(self.tables)
         for action in self.module.before:
             self._act(action, names, block_view)
-        outputs = [self._one(transform, block, block_view, names) for transform in self.module.transforms]
+        outputs = [self._one(transform, block, block_view, names) for transform in self.module.transforms] or [block]
         united = outputs[0]
         for other in outputs[1:]:
             united = united.unionByName(other)

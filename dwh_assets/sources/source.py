@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol
 
+from dwh_assets.model.events import Contents
 from dwh_assets.model.position import Bounds, Position
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Observation:
 
     watermark: datetime | None
     newest: datetime | None
+    pending: int = 0  # rows that no block holds yet, where that is known
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class Cut:
     next: Position
     rows: int
     takes_all: bool
+    contents: Contents | None = None  # of a block of events
 
 
 @dataclass(frozen=True)

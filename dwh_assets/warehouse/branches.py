@@ -47,6 +47,12 @@ def live(catalog: Catalog, table: str) -> list[str]:
     return sorted(name for name in catalog.load(table).refs() if name != MAIN)
 
 
+def tip(catalog: Catalog, fork: Fork) -> int:
+    """The branch's newest snapshot."""
+    ref = catalog.load(fork.table).refs().get(fork.branch)
+    return fork.snapshot_id if ref is None else ref.snapshot_id
+
+
 def qualified(fork: Fork) -> str:
     """The name by which Spark reads and writes the branch."""
     return f"{CATALOG}.{fork.table}.branch_{fork.branch}"

@@ -17,6 +17,12 @@ VERSIONS = (17, 21)
 PACKAGES = (
     ("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
     ("org.postgresql", "postgresql", "42.7.13"),
+    ("org.apache.spark", "spark-sql-kafka-0-10_2.13", "4.1.3"),
+    # The newest ones that could be had: both speak to Spark by calls that have not changed since.
+    ("org.apache.spark", "spark-token-provider-kafka-0-10_2.13", "4.0.0"),
+    ("org.apache.spark", "spark-avro_2.13", "4.1.1"),
+    ("org.apache.kafka", "kafka-clients", "3.9.1"),
+    ("org.apache.commons", "commons-pool2", "2.12.1"),
 )
 _OPENED = (
     "java.base/java.lang", "java.base/java.lang.invoke", "java.base/java.lang.reflect", "java.base/java.io",
@@ -79,20 +85,33 @@ def _ensure_jars(java: Path, folder: Path) -> None:
             _fetch(java, folder, package)
 
 
-def _fetch(java: Path, folder: Path, package: tuple[str, str, str]) -> None:
+def _fetch(java: Path, folder: Path, package: tuple[str, str, str], parts: str = "master") -> None:
+    """The jar itself (`master`), or all that it needs with it (`default`): what Spark brings along must not come twice."""
     # Resolved in a folder of its own and moved in whole: a killed download leaves no half jar on the class path.
     ivy = next((package_folder("pyspark") / "jars").glob("ivy-*.jar"))
     with tempfile.TemporaryDirectory(dir=folder) as fresh:
         ended = subprocess.run(
-            [str(java), "-jar", str(ivy), "-dependency", *package, "-cache", f"{fresh}/ivy", "-confs", "default",
+            [str(java), "-jar", str(ivy), "-dependency", *package, "-cache", f"{fresh}/ivy", "-confs", parts,
              "-retrieve", f"{fresh}/[artifact]-[revision].[ext]"],
             capture_output=True, text=True,
         )  # fmt: skip
         jars = list(Path(fresh).glob("*.jar"))
         if ended.returncode or not any(jar.name == f"{package[1]}-{package[2]}.jar" for jar in jars):
             raise SparkDown(
-                f"the jar {':'.join(package)} could not be fetched from Maven Central; Spark was not started.\n"
+                f"the jar {':'.join(package)} could not be fetched from Maven Central; nothing was started.\n"
                 f"Try again when the network is there, or put the jar into {folder} (DWH_JARS).\n{ended.stdout[-1000:]}"
             )
         for jar in jars:
             jar.replace(folder / jar.name)
+
+
+def packages_folder(java: Path, package: tuple[str, str, str]) -> Path:
+    """A package with everything it needs, in a folder of its own beside Spark's jars."""
+    folder = jars_folder() / f"{package[1]}-{package[2]}"
+    with locked(jars_folder() / "lock"):
+        if not folder.exists():
+            fresh = folder.with_name(folder.name + ".new")
+            fresh.mkdir(parents=True, exist_ok=True)
+            _fetch(java, fresh, package, "default")
+            fresh.replace(folder)
+    return folder

@@ -19,7 +19,7 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.plan import SQL, SubqueryAlias
 from pyspark.sql.connect.session import SparkSession
 
-from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
+from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, DwhError, PositionsLost, SourceDown, SparkDown
 from dwh_assets.warehouse.catalog import CATALOG
 from dwh_assets.warehouse.damage import damaged_files
 
@@ -41,6 +41,13 @@ _DAMAGED = re.compile(
     r"|ParquetDecodingException|Not an Avro data file|Failed to read footer|Invalid Parquet file|corrupt(ed)? (file|footer|page)"
     r"|Failed to fetch file|Reached the end of stream|EOFException"
     r"|FileNotFoundException|NotFoundException|File does not exist|Failed to open input stream for file",
+    re.IGNORECASE,
+)
+_STREAM_LOST = re.compile(r"data may have been lost because they are not available in Kafka|OffsetOutOfRange", re.IGNORECASE)
+_BROKER = re.compile(
+    r"org\.apache\.kafka\.common\.errors\.\w*(Timeout|Disconnect|Network|NotAvailable|NotLeader|Retriable)\w*"
+    r"|Cannot fetch record for offset|Failed to (construct kafka consumer|get offset)|Bootstrap broker .* disconnected"
+    r"|KAFKA_DATA_LOSS|Timeout of \d+ms expired before (the )?(position|successfully)",
     re.IGNORECASE,
 )
 _FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
@@ -109,9 +116,16 @@ def spark_errors(files: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
         raise translated from error
 
 
-def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> SparkDown | DiskFull | DamagedData | None:
+def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> DwhError | None:
     """Our error for one of Spark's, or None where Spark's own says it best."""
     text = _whole_text(error)
+    if _STREAM_LOST.search(text):
+        return PositionsLost(
+            "the broker no longer holds events of this block; nothing was published and no cursor moved.\n"
+            "The next attempt names the offsets. `dwh kafka seek` goes on without them, `dwh skip` leaves the block out."
+        )
+    if _BROKER.search(text):
+        return SourceDown("the broker went away while its events were read; nothing was published, the block is tried again.")
     if _FULL.search(text):
         return DiskFull(
             f"a disk is full{_named(text)}; the attempt wrote to a branch only, published data is intact.\n"

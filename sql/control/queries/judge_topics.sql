@@ -4,7 +4,7 @@
 select s.*, t.shard, t.target, m.attempts as attempts_allowed, v.verdict, v.upto as horizon, v.reason,
        r.id as restatement_id, r.kind as restatement_kind, r.first_seq, r.last_seq,
        b.id, b.seq, b.last_pos, b.last_id, b.next_pos, b.next_id, b.status, b.upto, b.takes_all, b.planned_rows, b.base_rows,
-       b.hash_sum, b.failures, b.crashes, b.waived, b.late_rows
+       b.hash_sum, b.failures, b.crashes, b.waived, b.late_rows, b.contents
 from unnest(%(ids)s::bigint[]) asked (id)
 join dwh.topic t on t.id = asked.id
 join dwh.module m on m.name = t.module

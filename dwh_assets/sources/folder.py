@@ -1,0 +1,240 @@
+"""A folder of files as a source: each file is loaded once, by its name and checksum; a block is a list of files."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow.parquet as pq
+from pyspark.sql import Window
+from pyspark.sql import functions as F
+
+from dwh_assets.model.errors import PositionsLost, SourceError
+from dwh_assets.model.events import FILE_BITS, MOST_FILES, Contents, Events, FileFolder, LoadedFile
+from dwh_assets.model.position import MICROSECOND, Bounds, Position
+from dwh_assets.sources.decoding import ORIGIN, RECORD, Decoder
+from dwh_assets.sources.ledger import IngestLedger, StoredBlock
+from dwh_assets.sources.rows import Rows, micros
+from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.connect.session import SparkSession
+
+STREAM = "files"
+_BETWEEN = "\t"  # the columns of a file, as they are kept with its dead letters
+
+
+@dataclass
+class FolderSource:
+    name: str
+    events: Events
+    folder: FileFolder
+    project: Path
+    ledger: IngestLedger
+    position: tuple[str, str] = ("pos", "id")
+
+    @property
+    def path(self) -> Path:
+        return self.project / self.folder.path
+
+    def observe(self, now: datetime) -> Observation:
+        """Files are positioned when they are taken in, so the clock is the watermark; new is what no block holds yet."""
+        fresh = self._new(now)
+        return Observation(now, now if fresh else self.ledger.reached().last.pos, len(fresh))
+
+    def snapshot(self) -> int | None:
+        return None
+
+    def cut(self, last: Position, upto: datetime, size: int, count: int, shard: str | None = None) -> list[Cut]:
+        """Whole files in the order of their names, as many as give `size` rows."""
+        reached = self.ledger.reached()
+        fresh = [self._described(path) for path in self._new(upto)]
+        groups = list(_groups(self._numbered(fresh), size))
+        taken = groups[:count]
+        if not taken or upto - len(taken) * MICROSECOND < max(last.pos, reached.watermark):
+            return []
+        cuts = []
+        for index, files in enumerate(taken, start=1):
+            next_ = Position(upto - (len(taken) - index) * MICROSECOND, (files[-1].number << FILE_BITS) + files[-1].rows)
+            whole = index == len(groups)
+            cuts.append(Cut(next_, sum(f.rows for f in files), whole, Contents(STREAM, files=tuple(files))))
+        return cuts
+
+    def read(self, session: SparkSession, bounds: Bounds | None, snapshot: int | None, shard: str | None = None) -> DataFrame:
+        decoder = Decoder(self.events, self.position)
+        if bounds is None:
+            return decoder.nothing(session)
+        parts = [part for block in self.ledger.blocks(bounds) for part in self._parts(session, decoder, block)]
+        return reduce(lambda together, part: together.unionByName(part), parts) if parts else decoder.nothing(session)
+
+    def fingerprint(self, bounds: Bounds, snapshot: int | None, shard: str | None = None) -> Fingerprint:
+        found = NOTHING
+        for block in self.ledger.blocks(bounds):
+            for file in block.contents.files:
+                ids = np.arange(1, file.rows + 1, dtype=np.uint64) + np.uint64(file.number << FILE_BITS)
+                found += Rows(np.full(len(ids), micros(block.pos), np.int64), ids).fingerprint()
+        return found
+
+    def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
+        """None: a file that comes later is in a later block."""
+        return {}
+
+    def _new(self, now: datetime) -> list[Path]:
+        """Files that no block holds and nobody writes to any more; one that was loaded and has changed is an error."""
+        if not self.path.is_dir():
+            raise SourceError(f"source {self.name}: there is no folder {self.folder.path}. Nothing was read.")
+        loaded = self.ledger.files()
+        settled = now.timestamp() - self.folder.settle.total_seconds()
+        found = [p for p in sorted(self.path.glob(self.folder.pattern)) if p.is_file() and p.stat().st_mtime <= settled]
+        fresh = [path for path in found if path.name not in loaded]
+        changed = [path.name for path in found if path.name in loaded and _differs(path, loaded[path.name])]
+        if changed and not fresh:
+            raise SourceError(
+                f"source {self.name}: {', '.join(changed[:5])} was loaded with other content "
+                f"(block #{loaded[changed[0]]['block_id']}).\n"
+                "Nothing of the new content was loaded. Give the file a new name, or put the old content back."
+            )
+        return fresh
+
+    def _described(self, path: Path) -> LoadedFile:
+        self._require_columns(path)
+        rows = pq.ParquetFile(path).metadata.num_rows if self.events.format == "parquet" else _lines(path, self.folder.header)
+        return LoadedFile(0, path.name, path.stat().st_size, checksum(path), path.stat().st_mtime, rows)
+
+    def _numbered(self, files: list[LoadedFile]) -> list[LoadedFile]:
+        first = 1 + max((row["number"] for row in self.ledger.files().values()), default=0)
+        if first + len(files) > MOST_FILES:
+            raise SourceError(f"source {self.name}: more than {MOST_FILES} files cannot be told apart.")
+        return [LoadedFile(first + i, f.name, f.size, f.checksum, f.modified, f.rows) for i, f in enumerate(files)]
+
+    def _require_columns(self, path: Path) -> None:
+        """Columns that the schema does not have would be left out in silence; required ones that are missing are no null."""
+        given = self._columns(path)
+        known = {field.name: field for field in self.events.newest.fields}
+        extra = [name for name in given if name not in known] if self.events.unknown_fields == "refuse" else []
+        missing = [name for name, field in known.items() if field.required and name not in given]
+        if extra or missing:
+            text = f"has the column {extra[0]}, which its schema has not" if extra else f"lacks the column {missing[0]}"
+            raise SourceError(
+                f"source {self.name}: the file {path.name} {text}; its columns are {', '.join(given)}.\n"
+                "Nothing of it was read. Correct the file, or declare a new version of the schema, and it is loaded by itself."
+            )
+
+    def _columns(self, path: Path) -> list[str]:
+        if self.events.format == "parquet":
+            return list(pq.read_schema(path).names)
+        if not self.folder.header:
+            return [field.name for field in self.events.newest.fields]
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return next(csv.reader(file, delimiter=self.folder.delimiter), [])
+
+    def _parts(self, session: SparkSession, decoder: Decoder, block: StoredBlock) -> Iterator[DataFrame]:
+        by_columns: dict[tuple[str, ...], list[LoadedFile]] = {}
+        for file in block.contents.files:
+            path = self._unchanged(file)
+            by_columns.setdefault(tuple(self._columns(path)), []).append(file)
+        for columns, files in by_columns.items():
+            yield decoder.decoded(self._records(session, files, columns), block.pos, columns, self.folder.delimiter)
+        if block.contents.replays:
+            yield from self._replayed(decoder, self.ledger.dead_letters(session, block.contents.replays), block.pos)
+
+    def _replayed(self, decoder: Decoder, letters: DataFrame, pos: datetime) -> Iterator[DataFrame]:
+        """Lines are read by the columns that their own file had."""
+        columns = F.get(F.col("headers"), F.lit(0))["value"].cast("string")
+        for row in letters.select(columns.alias("columns")).distinct().collect():
+            yield decoder.decoded(
+                letters.where(columns.eqNullSafe(F.lit(row["columns"]))),
+                pos,
+                row["columns"].split(_BETWEEN),
+                self.folder.delimiter,
+            )
+
+    def _unchanged(self, file: LoadedFile) -> Path:
+        """The file as it was when its block was cut: else the same block would give other rows."""
+        path = self.path / file.name
+        if not path.is_file():
+            raise PositionsLost(
+                f"source {self.name}: the file {file.name} is gone. Nothing was loaded; put it back, or `dwh skip`."
+            )
+        if path.stat().st_mtime != file.modified and checksum(path) != file.checksum:
+            raise PositionsLost(
+                f"source {self.name}: the file {file.name} was changed after its block was cut. Nothing was loaded.\n"
+                "Put the old content back and give the new one another name, or leave this block out: `dwh skip`."
+            )
+        return path
+
+    def _records(self, session: SparkSession, files: list[LoadedFile], columns: Sequence[str]) -> DataFrame:
+        paths = [str(self.path / file.name) for file in files]
+        numbers = F.create_map(*(F.lit(part) for file in files for part in (file.name, file.number)))
+        if self.events.format == "parquet":
+            rows = session.read.parquet(*paths)
+            value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"timeZone": "UTC"})
+            numbered = rows.select(
+                value.alias("value"), "_metadata.file_name", (F.col("_metadata.row_index") + 1).alias("offset")
+            )
+        else:
+            numbered = self._lines_of(session, paths)
+        modified = F.create_map(*(F.lit(p) for f in files for p in (f.name, datetime.fromtimestamp(f.modified, UTC))))
+        name, given = F.col("file_name"), F.lit(_BETWEEN.join(columns)).cast("binary")
+        made = {
+            "id": F.shiftleft(numbers[name].cast("bigint"), FILE_BITS) + F.col("offset"),
+            ORIGIN: name,
+            "timestamp": modified[name].cast("timestamp"),
+            "offset": F.col("offset").cast("bigint"),
+            "value": F.col("value").cast("binary"),
+            "headers": F.array(F.struct(F.lit("columns").alias("key"), given.alias("value"))),
+        }
+        rest = {column: F.lit(None).cast(kind) for column, kind in RECORD.items() if column not in made}
+        return numbered.select(*(column.alias(name) for name, column in {**made, **rest}.items()))
+
+    def _lines_of(self, session: SparkSession, paths: list[str]) -> DataFrame:
+        """Each line with its number in its file, however the files were split to be read."""
+        lines = session.read.text(paths).select(
+            "value", "_metadata.file_name", "_metadata.file_block_start", F.monotonically_increasing_id().alias("nth")
+        )
+        order = Window.partitionBy("file_name").orderBy("file_block_start", "nth")
+        skipped = 1 if self.folder.header else 0
+        numbered = lines.withColumn("offset", F.row_number().over(order) - skipped)
+        return numbered.where((F.col("offset") > 0) & (F.trim("value") != "")).drop("file_block_start", "nth")
+
+
+def checksum(path: Path) -> str:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(1 << 20):
+            digest.update(part)
+    return digest.hexdigest()
+
+
+def _lines(path: Path, header: bool) -> int:
+    with path.open("rb") as file:
+        lines = sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
+        file.seek(max(0, path.stat().st_size - 1))
+        unfinished = file.read(1) not in (b"\n", b"")
+    return max(0, lines + unfinished - header)
+
+
+def _differs(path: Path, loaded: dict[str, object]) -> bool:
+    state = path.stat()
+    if state.st_size != loaded["size"]:
+        return True
+    return state.st_mtime != loaded["modified"] and checksum(path) != loaded["checksum"]
+
+
+def _groups(files: list[LoadedFile], size: int) -> Iterator[list[LoadedFile]]:
+    group: list[LoadedFile] = []
+    for file in files:
+        group.append(file)
+        if sum(f.rows for f in group) >= size:
+            yield group
+            group = []
+    if group:
+        yield group

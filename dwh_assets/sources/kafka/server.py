@@ -1,0 +1,97 @@
+"""A Kafka broker on this machine, for trying things out: one node, loopback only, its log in the warehouse's home."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+from dwh_assets.config.machine import free_port, locked
+from dwh_assets.config.settings import Settings
+from dwh_assets.model.errors import SourceDown
+from dwh_assets.warehouse import java
+from dwh_assets.warehouse.background import Background
+
+PACKAGE = ("org.apache.kafka", "kafka_2.13", "4.1.1")
+
+
+class KafkaServer:
+    def __init__(self, settings: Settings) -> None:
+        self._folder = settings.home / "kafka"
+        self._server = Background(self._folder, settings.home / "logs" / "kafka.log")
+
+    def start(self, timeout: float = 60) -> str:
+        """Start the broker unless it runs, on the port it had; returns host:port."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        with locked(self._folder / "lock"):
+            if not self._server.running():
+                self._server.end()
+                self._launch(time.monotonic() + timeout)
+        return f"127.0.0.1:{self._server.port()}"
+
+    def address(self) -> str | None:
+        """host:port of the broker that was started here, also while it is down; None where there never was one."""
+        return f"127.0.0.1:{self._server.port()}" if (self._folder / "port").exists() else None
+
+    def running(self) -> bool:
+        return self._server.running()
+
+    def stop(self) -> None:
+        """End the broker if it runs. Its events stay."""
+        if self._folder.exists():
+            with locked(self._folder / "lock"):
+                self._server.end()
+
+    def kill(self) -> None:
+        """End it at once, as a crash would."""
+        if (process := self._server.process()) is not None:
+            process.kill()
+            process.wait()
+
+    def _launch(self, deadline: float) -> None:
+        port = self._server.port() if (self._folder / "port").exists() else free_port()
+        settings = self._write_settings(port)
+        if not (self._folder / "data").exists():
+            self._format(settings)
+        command = self._java("kafka.Kafka", str(settings))
+        if not self._server.launch(command, port, self._environment(), deadline):
+            raise SourceDown(f"Kafka did not start; the reason is at the end of {self._server.log}\n{self._server.last_words()}")
+
+    def _format(self, settings: Path) -> None:
+        identity = uuid.uuid4().hex[:22]
+        command = self._java("kafka.tools.StorageTool", "format", "--standalone", "-t", identity, "-c", str(settings))
+        ended = subprocess.run(command, capture_output=True, text=True, env=self._environment(), cwd=self._folder)
+        if ended.returncode:
+            raise SourceDown(f"the folder of the broker could not be prepared: {ended.stderr[-1000:]}")
+
+    def _write_settings(self, port: int) -> Path:
+        controller = free_port()
+        lines = {
+            "process.roles": "broker,controller",
+            "node.id": "1",
+            "controller.quorum.bootstrap.servers": f"127.0.0.1:{controller}",
+            "listeners": f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}",
+            "advertised.listeners": f"PLAINTEXT://127.0.0.1:{port}",
+            "controller.listener.names": "CONTROLLER",
+            "log.dirs": str(self._folder / "data"),
+            "num.partitions": "3",
+            "offsets.topic.replication.factor": "1",
+            "transaction.state.log.replication.factor": "1",
+            "transaction.state.log.min.isr": "1",
+            "group.initial.rebalance.delay.ms": "0",
+            "log.retention.check.interval.ms": "1000",
+            "log.segment.delete.delay.ms": "1000",
+        }
+        path = self._folder / "server.properties"
+        path.write_text("".join(f"{name}={value}\n" for name, value in lines.items()))
+        return path
+
+    def _java(self, *words: str) -> list[str]:
+        runtime = java.find_java()
+        jars = java.packages_folder(runtime, PACKAGE)
+        return [str(runtime), "-Xmx512m", "-Xms128m", f"-Dkafka.logs.dir={self._folder}", "-cp", f"{jars}/*", *words]
+
+    def _environment(self) -> dict[str, str]:
+        return {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "DWH_"))}

@@ -1,0 +1,35 @@
+-- The vocabulary of the event ingestion: batches, new events and deduplication with the names of the document, as views to read.
+-- The events themselves are rows of the stage table: its columns _unique_hi and _unique_lo are the uniqueId, _schema_version the version.
+
+-- A batch is a block: what it is made of is stored before it is read and never changes.
+create view broker.batches as
+select b.id as "batchId", t.name as topic, t.target as stage_table, b.contents as batch, b.next_pos as created_at,
+       case when b.status in ('committed', 'stale') then 'LOADED'
+            when b.status = 'skipped' then 'SKIPPED'
+            when b.status = 'planned' then 'NEW'
+            when b.status = 'open' and t.lease_until > now() then 'IN_PROCESS'
+            else 'RETRY' end as status,
+       s.rows as new_events, e.rows_discarded as known_events, e.rows_rejected as dead_letters
+from dwh.block b
+join dwh.topic t on t.id = b.topic_id
+left join dwh.load_stat s on s.block_id = b.id
+left join dwh.execution e on e.id = s.execution_id
+where b.contents is not null and b.status <> 'void';
+
+-- Events that are not in the stage table yet, by the partition and offsets that a batch has set aside for them.
+create view broker.new_events as
+select b."batchId", b.topic, b.stage_table, f.key::int as partition, f.value::bigint as first_offset,
+       (b.batch -> 'end' ->> f.key)::bigint as end_offset, (b.batch -> 'end' ->> f.key)::bigint - f.value::bigint as events, b.status
+from broker.batches b
+cross join lateral jsonb_each_text(b.batch -> 'first') f
+where b.status in ('NEW', 'IN_PROCESS', 'RETRY') and (b.batch -> 'end' ->> f.key)::bigint > f.value::bigint;
+
+-- The ids that a new event is compared with, batch by batch, and until when.
+create view broker.deduplication as
+select b."batchId", b.topic, b.stage_table, b.created_at, b.new_events as ids, b.known_events,
+       b.created_at + (s.spec -> 'events' ->> 'dedup_age')::interval + interval '1 hour' as expires_at
+from broker.batches b
+join dwh.topic t on t.name = b.topic
+join dwh.module m on m.name = t.module
+join dwh.source s on s.name = m.base
+where b.status = 'LOADED' and b.created_at + (s.spec -> 'events' ->> 'dedup_age')::interval + interval '1 hour' > now();
