@@ -20,6 +20,7 @@ from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
+from tests.faults.nursery import Nursery
 
 _numbers = itertools.count(1)
 
@@ -108,6 +109,14 @@ def session(spark_server: SparkServer, database_url: str, tmp_path: Path) -> Ite
     session = open_session(spark_server.start(), database_url, str(tmp_path / "warehouse"))
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def nursery() -> Iterator[Nursery]:
+    """Where worker processes are forked from."""
+    nursery = Nursery()
+    yield nursery
+    nursery.close()
 
 
 def run_sql(url: str, statement: str | sql.Composed) -> None:

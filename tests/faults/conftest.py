@@ -14,13 +14,6 @@ from tests.faults.world import DIMENSION, EVENTS_A, EVENTS_B, FACT, MART, Farm, 
 
 
 @pytest.fixture(scope="session")
-def nursery() -> Iterator[Nursery]:
-    nursery = Nursery()
-    yield nursery
-    nursery.close()
-
-
-@pytest.fixture(scope="session")
 def farm(postgres_url: str, spark_server: SparkServer, nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Farm:
     farm = Farm(postgres_url, tmp_path_factory.mktemp("faults"), nursery, spark_server.start())
     farm.prepare()

@@ -8,6 +8,9 @@ import time
 import uuid
 from pathlib import Path
 
+from confluent_kafka import KafkaException
+from confluent_kafka.admin import AdminClient
+
 from dwh_assets.config.machine import free_port, locked
 from dwh_assets.config.settings import Settings
 from dwh_assets.model.errors import SourceDown
@@ -58,6 +61,18 @@ class KafkaServer:
         command = self._java("kafka.Kafka", str(settings))
         if not self._server.launch(command, port, self._environment(), deadline):
             raise SourceDown(f"Kafka did not start; the reason is at the end of {self._server.log}\n{self._server.last_words()}")
+        self._wait_for_answer(deadline)
+
+    def _wait_for_answer(self, deadline: float) -> None:
+        """After a crash it listens some seconds before it serves: the controller waits until the old one is surely gone."""
+        client = AdminClient({"bootstrap.servers": f"127.0.0.1:{self._server.port()}", "log_level": "0"})
+        while True:
+            try:
+                if client.list_topics(timeout=1).brokers:
+                    return
+            except KafkaException as error:
+                if time.monotonic() > deadline:
+                    raise SourceDown(f"Kafka listens but does not answer; see {self._server.log}") from error
 
     def _format(self, settings: Path) -> None:
         identity = uuid.uuid4().hex[:22]
@@ -67,7 +82,10 @@ class KafkaServer:
             raise SourceDown(f"the folder of the broker could not be prepared: {ended.stderr[-1000:]}")
 
     def _write_settings(self, port: int) -> Path:
-        controller = free_port()
+        kept = self._folder / "controller_port"  # it is part of what the broker has written down about itself
+        if not kept.exists():
+            kept.write_text(str(free_port()))
+        controller = kept.read_text()
         lines = {
             "process.roles": "broker,controller",
             "node.id": "1",
