@@ -23,9 +23,20 @@ class Scale:
     restated: int = 1000  # blocks that are restated by one run
     together: int = 8  # topics that become due at once
     ticks: int = 6  # rounds from a sensor's tick to the loaded block
+    events: int = 20_000_000  # that are taken in from a broker, one in five a second time
+    window_block: int = 1_000_000  # events of a block that is compared with a window
+    windows: tuple[int, ...] = (1_000_000, 20_000_000, 200_000_000)  # ids that the window holds
+    latencies: int = 50  # events whose way is timed
     repeats: int = 30  # of every short measurement; the median counts
 
 
 def scale_of(rows: int) -> Scale:
     """The scale for a backlog of so many rows."""
-    return Scale(rows=rows, streamed=min(rows, Scale.streamed))
+    share = min(1.0, rows / Scale.rows)
+    return Scale(
+        rows=rows,
+        streamed=min(rows, Scale.streamed),
+        events=int(Scale.events * share),
+        window_block=max(1, int(Scale.window_block * share)),
+        windows=tuple(int(ids * share) for ids in Scale.windows),
+    )
