@@ -68,6 +68,8 @@ def run(
     """Load what is due, without Dagster, until it is stopped or nothing is left."""
     settings = settings_of(context)
     with stopping() as signals, warehouse(settings, create=True) as engine:
+        from dwh_assets.cli.starting import broker_for  # late, as in `up`
+
         reports = Reports(engine.database)
         if not reports.status():
             raise ConfigError(
@@ -76,6 +78,7 @@ def run(
         topics = named(reports, topic)
         with working("starting Spark"):
             engine.spark.start()
+        broker_for(engine, engine.lineage.active())
         progress = _loop(engine, signals, topics, until_dry, Progress(quiet=as_json))
     if as_json:
         printer(True).json(progress.as_dict())

@@ -1,4 +1,4 @@
-"""What `dwh up` starts before its loop: Spark, the demo's feed, the Lineage of this project."""
+"""What `dwh up` starts before its loop: Spark, a broker if one is needed, the demo's feed, the Lineage of this project."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from dwh_assets.demo.feed import Feed
 from dwh_assets.demo.streams import STREAMS
 from dwh_assets.engine.apply import Preview, apply
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.presence import needs_broker, start_broker
 from dwh_assets.model.module import Lineage
 
 
@@ -23,9 +24,11 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     """Everything a loop needs; the feed runs until `stop` is set."""
     settings = engine.settings
     lineage = load_lineage(settings.lineage_folder, settings.transforms_folder)
-    feeder = Feed(engine.catalog, engine.postgres_url) if (is_demo(lineage) if feed is None else feed) else None
+    fed = is_demo(lineage) if feed is None else feed
     with ThreadPoolExecutor(1) as pool:
         spark = pool.submit(start_spark, engine, stop)
+        brokers = broker_for(engine, lineage)
+        feeder = Feed(engine.catalog, engine.postgres_url, brokers=brokers) if fed else None
         if feeder is not None:
             with working("the demo's shop makes up its past", long=True):
                 feeder.prepare()
@@ -34,11 +37,19 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
             spark.result()
     with working("applying the Lineage", long=True):
         applied = apply(engine, lineage, who())
-    _tell(engine, lineage, applied, feeder is not None)
+    _tell(engine, lineage, applied, brokers, fed)
     for text in applied.warnings:
         warn(text)
     with _feeding(feeder, stop):
         yield
+
+
+def broker_for(engine: Engine, lineage: Lineage) -> str | None:
+    """host:port of the brokers of sources that name none; None if there is no such source."""
+    if not needs_broker(lineage):
+        return None
+    with working("starting the broker"):
+        return start_broker(engine.settings)
 
 
 def start_spark(engine: Engine, stop: threading.Event) -> None:
@@ -65,13 +76,15 @@ def _feeding(feeder: Feed | None, stop: threading.Event) -> Iterator[None]:
             thread.join()
 
 
-def _tell(engine: Engine, lineage: Lineage, applied: Preview, fed: bool) -> None:
+def _tell(engine: Engine, lineage: Lineage, applied: Preview, brokers: str | None, fed: bool) -> None:
     settings, say = engine.settings, Printer().say
     embedded = "" if settings.postgres_url else " (embedded Postgres)"
     master = "" if settings.spark_remote else f" ({settings.spark_master})"
     say(f"[bold]dwh {version('dwh-assets')}[/]  {settings.home}")
     say(f"  control store  {engine.database.place}{embedded}")
     say(f"  Spark          {engine.spark.url}{master}")
+    if brokers:
+        say(f"  Kafka          {brokers}")
     say(f"  tables         {settings.warehouse_root}")
     say(f"  Lineage        {len(lineage.modules)} modules, {len(lineage.sources)} sources; {changes_in_words(applied)}")
     if fed:

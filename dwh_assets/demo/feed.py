@@ -8,11 +8,13 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from dwh_assets.demo.clock import LIVE_CELL
+from dwh_assets.demo.events import NAME, WebEvents
 from dwh_assets.demo.generator import Generator
 from dwh_assets.demo.lake import Lake
 from dwh_assets.demo.oltp import Oltp, Story
 from dwh_assets.demo.shop import NEWCOMER_CELLS, Row
 from dwh_assets.demo.streams import LATENESS, STREAMS, Stream
+from dwh_assets.demo.topic import Topic
 from dwh_assets.model.errors import ControlStoreDown, Transient
 from dwh_assets.warehouse.catalog import Catalog
 
@@ -29,11 +31,21 @@ NEWCOMERS = NEWCOMER_CELLS * LIVE_CELL + CLOSED
 
 
 class Feed:
-    """Call `prepare`, then `backlog`, before the first block is planned; then `feed_once` or `run`."""
+    """Call `prepare`, then `backlog`, before the first block is planned; then `feed_once` or `run`.
+
+    Without brokers the web shop sends no events.
+    """
 
     def __init__(
-        self, catalog: Catalog, database_url: str, seed: int = 7, scale: float = 1.0, past: timedelta = timedelta(days=2)
+        self,
+        catalog: Catalog,
+        database_url: str,
+        seed: int = 7,
+        scale: float = 1.0,
+        past: timedelta = timedelta(days=2),
+        brokers: str | None = None,
     ) -> None:
+        self._topic = Topic(brokers) if brokers else None
         self._lake = Lake(catalog)
         self._oltp = Oltp(database_url)
         self._wanted = (seed, scale, past)
@@ -46,6 +58,8 @@ class Feed:
         self._lake.prepare(_LAKE)
         story = self._oltp.story(Story(seed, (now or _now()) - past, scale, past))
         self._generator = Generator(story.seed, story.start, story.scale, story.past)
+        if self._topic is not None:
+            self._topic.prepare()
 
     @property
     def generator(self) -> Generator:
@@ -65,7 +79,8 @@ class Feed:
         now = now or _now()
         with self._oltp.sole_feeder():
             written = sum(self._write_soon(stream, now) for stream in _OLTP)
-            return written + sum(self._write(stream, now) for stream in _LAKE)
+            written += sum(self._write(stream, now) for stream in _LAKE)
+            return written + self._send(now)
 
     def run(self, stop: threading.Event, every: float = 2.0) -> None:
         """Feed until `stop` is set; a database that is away is waited for."""
@@ -81,6 +96,17 @@ class Feed:
             return self.generator.rows(stream, _since(stream, fed, upto, self.generator.opening), upto)
 
         return (self._lake if stream in _LAKE else self._oltp).write(stream, upto, rows_since)
+
+    def _send(self, now: datetime) -> int:
+        """Events are marked as sent when the broker has them all: a crash in between sends them again, it loses none."""
+        if self._topic is None:
+            return 0
+        events = WebEvents(self.generator.shop)
+        fed = self._oltp.fed_upto(NAME) or self.generator.opening
+        messages = events.messages(fed if now - fed <= CLOSED else now, now)
+        self._topic.send(messages)
+        self._oltp.mark_fed(NAME, events.complete(now))
+        return len(messages)
 
     def _write_soon(self, stream: Stream, now: datetime) -> int:
         began = time.monotonic()

@@ -30,6 +30,10 @@ create table if not exists crm.demo (
 );
 create table if not exists crm.fed (stream text primary key, upto timestamptz not null);
 """
+_MARK = """
+insert into crm.fed (stream, upto) values (%s, %s)
+on conflict (stream) do update set upto = greatest(fed.upto, excluded.upto)
+"""
 
 
 @dataclass(frozen=True)
@@ -65,10 +69,14 @@ class Oltp:
         assert row is not None
         return Story(*row)
 
-    def fed_upto(self, stream: Stream) -> datetime | None:
+    def fed_upto(self, name: str) -> datetime | None:
         with self._connection() as connection:
-            row = connection.execute("select upto from crm.fed where stream = %s", [stream.name]).fetchone()
+            row = connection.execute("select upto from crm.fed where stream = %s", [name]).fetchone()
         return row[0] if row else None
+
+    def mark_fed(self, name: str, upto: datetime) -> None:
+        with self._connection() as connection:
+            connection.execute(_MARK, [name, upto])
 
     def write(self, stream: Stream, upto: datetime, rows_since: Callable[[datetime | None], list[Row]]) -> int:
         """Insert what arrived since the last time. Rows and `upto` commit together: a crash neither loses nor doubles a row."""
@@ -78,11 +86,7 @@ class Oltp:
             fed = found[0] if found else None
             rows = rows_since(fed) if fed is None or fed < upto else []
             _copy(connection, stream, rows)
-            connection.execute(
-                "insert into crm.fed (stream, upto) values (%s, %s)"
-                " on conflict (stream) do update set upto = greatest(fed.upto, excluded.upto)",
-                [stream.name, upto],
-            )
+            connection.execute(_MARK, [stream.name, upto])
         return len(rows)
 
     @contextmanager

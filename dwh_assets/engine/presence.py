@@ -13,6 +13,7 @@ from pathlib import Path
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import AlreadyRunning
+from dwh_assets.model.module import Lineage
 
 
 @contextmanager
@@ -69,7 +70,7 @@ def _leave(users: int, owned: Path, stop: Callable[[str], None]) -> None:
         fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         return  # another dwh command still uses the servers; it will end them
-    for name in ("spark", "postgres"):  # Spark first: its catalog is in Postgres
+    for name in ("spark", "kafka", "postgres"):  # Spark first: its catalog is in Postgres
         if (owned / name).exists():
             stop(name)
             (owned / name).unlink(missing_ok=True)
@@ -86,6 +87,23 @@ def using_servers(settings: Settings, spark: bool = True) -> Iterator[None]:
         yield
 
 
+def needs_broker(lineage: Lineage) -> bool:
+    """A source in it is on a broker and does not say on which."""
+    return any(source.active and source.kafka is not None and not source.kafka.brokers for source in lineage.sources)
+
+
+def start_broker(settings: Settings) -> str:
+    """Where the broker is of sources that name none. The one of this home is started if it does not run."""
+    if settings.kafka_bootstrap is not None:
+        return settings.kafka_bootstrap
+    from dwh_assets.sources.kafka.server import KafkaServer
+
+    server = KafkaServer(settings)
+    if not server.running():
+        (settings.home / "owned" / "kafka").touch()  # as `present` does for those that are known before: the last user ends it
+    return server.start()
+
+
 def _spark_runs(settings: Settings) -> bool:
     from dwh_assets.warehouse.server import SparkServer  # late: Spark's libraries take a second that looking does not need
 
@@ -97,10 +115,14 @@ def stop_server(settings: Settings, name: str) -> None:
     with undisturbed():
         if name == "postgres":
             EmbeddedPostgres(settings.home).stop()
-            return
-        from dwh_assets.warehouse.server import SparkServer
+        elif name == "kafka":
+            from dwh_assets.sources.kafka.server import KafkaServer
 
-        SparkServer(settings).stop()
+            KafkaServer(settings).stop()
+        else:
+            from dwh_assets.warehouse.server import SparkServer
+
+            SparkServer(settings).stop()
 
 
 @contextmanager

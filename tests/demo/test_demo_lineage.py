@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from dwh_assets.config.event_schemas import breaking_changes, read_schema
 from dwh_assets.config.lineage_files import load_lineage
+from dwh_assets.demo import events
 from dwh_assets.demo.streams import STREAMS
 from dwh_assets.model.module import PROCESSORS, Lineage, Module
 from dwh_assets.processors.registry import processor_named
@@ -74,7 +76,18 @@ def test_a_table_waits_for_the_slow_deliveries(lineage: Lineage):
 
 def test_the_sources_are_those_that_the_feed_fills(lineage: Lineage):
     declared = {(source.name, source.kind, source.position) for source in lineage.sources}
-    assert declared == {(stream.name, stream.place, stream.position) for stream in STREAMS}
+    fed = {(stream.name, stream.place, stream.position) for stream in STREAMS}
+    assert declared == fed | {(events.NAME, "kafka", ("pos", "id"))}
+
+
+def test_the_events_are_on_the_topic_that_the_feed_fills_in_two_declared_versions_and_one_that_is_not(lineage: Lineage):
+    (source,) = [source for source in lineage.sources if source.kind == "kafka"]
+    assert source.kafka is not None
+    assert source.events is not None
+    assert (source.kafka.topic, source.kafka.brokers) == (events.TOPIC, ())
+    assert [schema.version for schema in source.events.schemas] == [1, 2]
+    early = read_schema(3, (ROOT / "lineage/schemas/web_event_3.json").read_bytes(), "json", None)
+    assert not list(breaking_changes((*source.events.schemas, early), "additive"))
 
 
 def test_the_shops_database_is_the_control_database(lineage: Lineage):
@@ -84,6 +97,8 @@ def test_the_shops_database_is_the_control_database(lineage: Lineage):
 def seconds_between_blocks(lineage: Lineage, table: str) -> float:
     """A topic loads no more often than its repeat, nor than what it waits for delivers."""
     modules = [module for module in lineage.modules if module.table == table]
+    if table == events.NAME:
+        return 0
     if not modules:
         return next(stream.every.total_seconds() for stream in STREAMS if stream.name == table)
     return min(max(m.repeat.total_seconds(), *(seconds_between_blocks(lineage, d) for d in m.depends_on)) for m in modules)

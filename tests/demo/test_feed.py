@@ -93,7 +93,7 @@ def test_a_crash_inside_the_transaction_leaves_no_row_and_no_mark(feed: Feed, da
     with pytest.raises(psycopg.Error):
         Oltp(database_url).write(payments, feed.generator.opening, rows_then_crash)
     assert not stored(catalog, database_url, payments)
-    assert Oltp(database_url).fed_upto(payments) is None
+    assert Oltp(database_url).fed_upto(payments.name) is None
 
 
 def test_a_round_without_rows_makes_no_snapshot(feed: Feed, catalog: Catalog):
@@ -150,4 +150,4 @@ def test_the_feed_runs_until_it_is_told_to_stop(catalog: Catalog, database_url: 
 
 def test_a_database_that_is_away_is_named(catalog: Catalog):
     with pytest.raises(ControlStoreDown, match="did not answer"):
-        Oltp("postgresql://127.0.0.1:1/none").fed_upto(stream("crm.payments"))
+        Oltp("postgresql://127.0.0.1:1/none").fed_upto("crm.payments")

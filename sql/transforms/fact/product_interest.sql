@@ -1,0 +1,3 @@
+-- One row per event of the web shop.
+select pos, id, event_id, happened, product_id, kind, session, device
+from {{ block }}
