@@ -18,7 +18,8 @@ _DANGEROUS = re.compile(
     r"|\w*load\w*|\w*file\w*|\w*http\w*|\w*jdbc\w*|python\w*|sql_keywords|collations|secret|getenv|\w*udf\w*|version|uuid|\w*rand\w*"
 )
 _EFFECTS = (
-    exp.Command, exp.DDL, exp.DML, exp.Drop, exp.Alter, exp.Set, exp.Use, exp.LoadData, exp.Cache, exp.Uncache, exp.Refresh,
+    exp.Command, exp.Create, exp.Insert, exp.Update, exp.Delete,
+    exp.Drop, exp.Alter, exp.Set, exp.Use, exp.LoadData, exp.Cache, exp.Uncache, exp.Refresh,
     exp.QueryTransform, exp.Into, exp.MultitableInserts, exp.Copy, exp.Merge, exp.TruncateTable, exp.Analyze, exp.Describe,
     exp.Show, exp.Kill, exp.Transaction, exp.Commit, exp.Rollback, exp.Grant, exp.Directory, exp.TableSample, exp.Version,
     exp.Placeholder, exp.Parameter, exp.SessionParameter, exp.Lock, exp.Declare,

@@ -83,13 +83,12 @@ COLUMNS = """
     current_date() as day, timestamp '2026-01-01 00:00:00' as pos, array(1, 2) as xs, array('x') as tags, array(array(1)) as ys,
     map('x', 1) as m
 """
-HARMLESS = frozenset(
-    """
-    Project Filter Aggregate Sort GlobalLimit LocalLimit Offset Join Generate Window Distinct Union Intersect Except Range
-    SubqueryAlias View WithCTE CTERelationDef CTERelationRef LocalRelation OneRowRelation Expand Pivot Unpivot LateralJoin
-    RepartitionByExpression Repartition ResolvedHint WithWindowDefinition Deduplicate RebalancePartitions InlineTable
-    """.split()
-)
+HARMLESS = {
+    "Project", "Filter", "Aggregate", "Sort", "GlobalLimit", "LocalLimit", "Offset", "Join", "Generate", "Window", "Distinct",
+    "Union", "Intersect", "Except", "Range", "SubqueryAlias", "View", "WithCTE", "CTERelationDef", "CTERelationRef",
+    "LocalRelation", "OneRowRelation", "Expand", "Pivot", "Unpivot", "LateralJoin", "RepartitionByExpression", "Repartition",
+    "ResolvedHint", "WithWindowDefinition", "Deduplicate", "RebalancePartitions", "InlineTable",
+}  # fmt: skip
 _OPERATOR = re.compile(r"^[\s:|]*(?:\+- )?'?([A-Z]\w+)", re.MULTILINE)
 
 
