@@ -22,6 +22,7 @@ from dwh_assets.cli import (
     proving,
     reporting,
     restating,
+    roles,
     rolling,
     running,
     tracing,
@@ -107,6 +108,7 @@ for _group, _commands in _GROUPS.items():
         app.command(rich_help_panel=_group)(_command)
 app.add_typer(batches.app, name="batch", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
+app.add_typer(roles.app, name="roles", rich_help_panel="Maintain")
 
 
 def main() -> None:
