@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import psutil
@@ -131,8 +132,16 @@ class SparkServer:
 
     def _environment(self) -> dict[str, str]:
         (self._folder / "local").mkdir(parents=True, exist_ok=True)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "DWH_"))}
-        return kept | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(java.package_folder("pyspark"))}
+        return shared_environment(os.environ) | {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(java.package_folder("pyspark"))}
+
+
+def shared_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """What the server may know of our environment: not our settings, and no URL with a password, as sources have."""
+    return {
+        name: value
+        for name, value in given.items()
+        if not name.startswith(("SPARK_", "DWH_")) and not re.search(r"://[^/@\s]*:[^/@\s]+@", value)
+    }
 
 
 def _spawn(command: list[str], log: Path, folder: Path, environment: dict[str, str]) -> int:
