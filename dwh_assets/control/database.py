@@ -121,7 +121,7 @@ def _readable(url: str) -> str:
     except psycopg.ProgrammingError:
         raise ConfigError(
             "DWH_POSTGRES_URL is not the URL of a Postgres database. Nothing was changed.\n"
-            "Write postgresql://user:password@host:port/database; encode special characters of the password, for example @ as %40."
+            "Write postgresql://user:password@host:port/database; in the password write @ as %40 and the like."
         ) from None
     return url
 
