@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
+from dwh_assets.engine.damage import naming_blocks
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
 from dwh_assets.model.block import Block, Claim, RowCounts
@@ -20,8 +20,7 @@ from dwh_assets.processors.registry import processor_named
 from dwh_assets.processors.transform import analysed
 from dwh_assets.sources.source import NOTHING, Fingerprint
 from dwh_assets.warehouse.branches import Fork, fork, qualified
-from dwh_assets.warehouse.manifests import Staged, data_files, staged
-from dwh_assets.warehouse.session import spark_errors
+from dwh_assets.warehouse.manifests import Staged, staged
 from dwh_assets.warehouse.tables import check_output
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
     branches = {forked.table: {"branch": forked.branch, "fork": forked.snapshot_id}}
     engine.claims.note_staging(claim, branches, dict(reading.snapshots))
     failpoint("stage.before")
-    with _fingerprints(claim, reading, processor) as fingerprints, spark_errors(partial(_input_files, engine, reading)):
+    with _fingerprints(claim, reading, processor) as fingerprints, naming_blocks(engine, reading.snapshots):
         if blocks:
             work, counts = _write(engine, claim, processor, reading, forked, blocks)
         else:
@@ -70,13 +69,6 @@ def _reading(engine: Engine, lineage: Lineage, claim: Claim, session: SparkSessi
     sources[module.base] = engine.source(module.base, lineage, module)
     fixed = {name: source.snapshot() if protected("snapshot") else None for name, source in sources.items()}
     return Reading(session, module, sources, fixed, claim.shard)
-
-
-def _input_files(engine: Engine, reading: Reading) -> Iterator[str]:
-    """The files an attempt reads: asked for only to name the damaged one, which Spark does not."""
-    for table, snapshot in reading.snapshots.items():
-        if snapshot is not None:
-            yield from (file.path for file in data_files(engine.catalog, table, snapshot))
 
 
 @contextmanager
