@@ -21,8 +21,10 @@ from dwh_assets.cli import (
     maintaining,
     noting,
     proving,
+    repairing,
     reporting,
     restating,
+    roles,
     rolling,
     running,
     tracing,
@@ -96,6 +98,7 @@ _GROUPS = {
         acting.reset,
         acting.unlock,
         restating.restate,
+        repairing.repair,
         rolling.rollback,
         batches.next_run,
     ),
@@ -110,6 +113,7 @@ app.add_typer(batches.app, name="batch", rich_help_panel="Load")
 app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
 app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
+app.add_typer(roles.app, name="roles", rich_help_panel="Maintain")
 
 
 def main() -> None:

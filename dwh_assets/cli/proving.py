@@ -18,14 +18,19 @@ from dwh_assets.cli.output import printer, working
 from dwh_assets.model.errors import ConfigError
 
 
-def verify(context: typer.Context, as_json: Json = False, as_csv: Csv = False) -> None:
+def verify(
+    context: typer.Context,
+    deep: Annotated[bool, typer.Option("--deep", help="Also every value: compare each block with what was noted of it.")] = False,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
     """Hold sources, tables and ledger against each other (I1 to I6). Exits with 1 if something does not hold."""
     out = printer(as_json, as_csv)
     with warehouse(settings_of(context)) as engine:
         from dwh_assets.engine.verify import verify as look
 
         with working("verifying") as now:
-            findings = look(engine, engine.lineage.active(), lambda name: now(f"verifying {name}"))
+            findings = look(engine, engine.lineage.active(), lambda name: now(f"verifying {name}"), deep)
     wrong = sum(finding.severity == "error" for finding in findings)
     out.rows([asdict(finding) for finding in findings], columns.FINDINGS, empty="[green]verified[/]: every invariant holds.")
     if findings:

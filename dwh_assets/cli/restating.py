@@ -54,7 +54,7 @@ def restate(
         elif not as_json:
             out.rows([asdict(span) for span in spans], columns.SPANS)
             confirm(f"Run {sum(span.blocks for span in spans)} blocks again?", yes)
-        done = [_run(engine, lineage, span, reason) for span in spans]
+        done = [run_span(engine, lineage, span, reason) for span in spans]
     if as_json:
         out.json(done)
     for entry in done:
@@ -117,7 +117,7 @@ def _instants(text: str) -> tuple[datetime, datetime]:
     return start, start + (timedelta(days=1) if whole_day else timedelta(microseconds=1))
 
 
-def _run(engine: Engine, lineage: Lineage, span: Span, reason: str) -> dict[str, object]:
+def run_span(engine: Engine, lineage: Lineage, span: Span, reason: str) -> dict[str, object]:
     from dwh_assets.cli.carrying import carry_out
     from dwh_assets.engine.restate import restate as restate_span
 

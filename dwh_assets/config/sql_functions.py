@@ -90,12 +90,18 @@ REASONS = {
 # Words of the grammar that may stand before a parenthesis without being a call.
 GRAMMAR_WORDS = _words("""
     all and any as between by case cross cube distinct div else end except exists filter for from group having if in insert
-    intersect interval is join lateral like ilike rlike limit minus not offset on or outer over partition pivot qualify rollup
-    select sets some then union unpivot using values when where with window array char character dec decimal map numeric
+    intersect interval is join lateral like ilike rlike limit minus not nulls offset on or outer over partition pivot qualify
+    rollup select sets some then union unpivot using values when where with window array char character dec decimal map numeric
     struct varchar
 """)
 
 HINTS = _words("""
     broadcast broadcastjoin mapjoin merge mergejoin shuffle_merge shuffle_hash shuffle_replicate_nl coalesce repartition
     repartition_by_range rebalance
+""")
+
+# Databases that are none: Spark takes `parquet.x` for the files in a folder x.
+FORMATS = _words("""
+    avro binaryfile console csv delta hive hudi iceberg image jdbc json kafka libsvm memory noop orc parquet protobuf rate
+    socket statestore text xml
 """)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator
+from typing import TypeGuard
 
 from sqlglot import exp
 
-from dwh_assets.config.sql_functions import AGGREGATES, FUNCTIONS, TABLE_FUNCTIONS, WINDOWS
+from dwh_assets.config.sql_functions import AGGREGATES, FORMATS, FUNCTIONS, TABLE_FUNCTIONS, WINDOWS
 from dwh_assets.config.sql_names import calls, function_problems, hint_problems
 from dwh_assets.config.sql_parse import Statement, parse_statement, refused
 from dwh_assets.config.sql_query import Query
@@ -15,6 +16,7 @@ from dwh_assets.config.sql_tables import Scope, node_problems, references_of, ta
 from dwh_assets.config.sql_text import classify
 
 _VIEW = re.compile(r"\s*create\s+(?:or\s+replace\s+)?temp(?:orary)?\s+view\s+([a-z_]\w*)\s+as(?=[\s(])", re.IGNORECASE | re.ASCII)
+_PLAIN = re.compile(r"[a-z_]\w*", re.IGNORECASE | re.ASCII)
 _SCALARS = FUNCTIONS - AGGREGATES - TABLE_FUNCTIONS - WINDOWS
 
 
@@ -46,8 +48,8 @@ def check_write(text: str, allowed: Collection[str], name: str, views: Collectio
             name, text, [(0, "is not an idempotent write; allowed are MERGE INTO, DELETE FROM and INSERT OVERWRITE db.table")]
         )
     target = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    if not (isinstance(target, exp.Table) and target.db and not target.catalog):
-        raise refused(name, text, [(0, "must write to a table named db.table")])
+    if not _is_plain(target):
+        raise refused(name, text, [(0, "must write to a table named db.table, in plain words")])
     statement.refuse(_problems(statement, scope, target))
     return Query(name, statement.text, references_of(statement, scope, target), f"{target.db}.{target.name}".lower())
 
@@ -64,6 +66,13 @@ def check_aggregate(text: str, name: str = "aggregate") -> str:
     if not any(called in AGGREGATES for _, called in calls(statement)):
         raise refused(name, text, [(0, "holds no aggregate; write for example sum(amount)")])
     return text
+
+
+def _is_plain(target: exp.Expr | None) -> TypeGuard[exp.Table]:
+    """A table of the warehouse, named db.table: not files by their path, not a branch of another table."""
+    if not (isinstance(target, exp.Table) and target.db and not target.catalog):
+        return False
+    return target.db.lower() not in FORMATS and all(_PLAIN.fullmatch(word) for word in (target.db, target.name))
 
 
 def _problems(statement: Statement, scope: Scope, target: exp.Table | None = None) -> Iterator[tuple[int, str]]:

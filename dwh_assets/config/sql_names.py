@@ -46,9 +46,15 @@ def function_problems(statement: Statement, allowed: Collection[str] = FUNCTIONS
 def hint_problems(statement: Statement) -> Iterator[tuple[int, str]]:
     for hint in statement.tree.find_all(exp.Hint):
         for entry in hint.expressions:
-            if str(entry.name or entry.this).lower() not in HINTS:
+            if (name := _hint_name(entry)) not in HINTS:
                 offset = next((w.start for w in statement.words if w.token_type is TokenType.HINT), 0)
-                yield offset, f"the hint {entry.name or entry.this} is not allowed; allowed are {', '.join(sorted(HINTS))}"
+                yield offset, f"the hint {name} is not allowed; allowed are {', '.join(sorted(HINTS))}"
+
+
+def _hint_name(entry: exp.Expr) -> str:
+    if isinstance(entry, exp.Func) and not isinstance(entry, exp.Anonymous):
+        return entry.sql_name().lower()  # a hint named like a function, as coalesce(2)
+    return str(entry.name or entry.this).lower()
 
 
 def _reason(name: str, allowed: Collection[str]) -> str:

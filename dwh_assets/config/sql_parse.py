@@ -15,6 +15,7 @@ from dwh_assets.model.errors import SqlRefused
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 _BLOCK_NAME = "_dwh_blk"  # shorter than {{block}}, so that it can be padded to the same length
+_SLIPS = (LookupError, AttributeError, TypeError, ValueError)  # of sqlglot on texts that nobody foresaw: refused as well
 
 
 @dataclass(frozen=True)
@@ -78,7 +79,7 @@ def _words(plain: str, text: str, name: str) -> list[Token]:
         raise refused(name, text, [(text.lower().index(_BLOCK_NAME), f"the name {_BLOCK_NAME} is reserved")])
     try:
         words = list(sqlglot.tokenize(plain, read="spark"))
-    except SqlglotError:
+    except (SqlglotError, *_SLIPS):
         raise refused(name, text, [(0, "cannot be cut into words; is a quote not closed?")]) from None
     if not words:
         raise refused(name, text, [(0, "is empty; exactly one query is needed")])
@@ -98,7 +99,7 @@ def _tree(plain: str, text: str, name: str) -> exp.Expr:
         reason = f"cannot be parsed: {first.get('description', 'syntax error').rstrip('.')}"
         near = f", near {first['highlight']!r}" if first.get("highlight") else ""
         raise SqlRefused(f"{name}:{line}: {reason}{near}", ((line, reason + near),)) from None
-    except (SqlglotError, RecursionError):
+    except (SqlglotError, RecursionError, *_SLIPS):
         raise refused(name, text, [(0, "cannot be parsed: too deeply nested or not SQL")]) from None
     if len(trees) != 1 or trees[0] is None:
         raise refused(name, text, [(0, f"holds {len(trees)} statements; exactly one is allowed")])

@@ -19,7 +19,8 @@ _NODES = (
     exp.Distinct, exp.Pivot, exp.PivotAlias, exp.UnpivotColumns, exp.Hint, exp.JoinHint, exp.Identifier, exp.Column, exp.Star,
     exp.Alias, exp.Aliases, exp.Literal, exp.RawString, exp.HexString, exp.Boolean, exp.Null, exp.Tuple, exp.Between, exp.In,
     exp.Bracket, exp.Slice, exp.Lambda, exp.Interval, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef,
-    exp.IgnoreNulls, exp.RespectNulls, exp.AtTimeZone, exp.TableColumn, exp.IntervalSpan, exp.Binary, exp.Unary, exp.Func,
+    exp.IgnoreNulls, exp.RespectNulls, exp.AtTimeZone, exp.FromTimeZone,
+    exp.TableColumn, exp.IntervalSpan, exp.Binary, exp.Unary, exp.Func,
     exp.Any, exp.All, exp.JSONPath, exp.JSONPathPart,
 )  # fmt: skip
 _WRITE_NODES = (exp.Merge, exp.Whens, exp.When, exp.Update, exp.Insert, exp.Delete, exp.Schema, exp.Partition)

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from dwh_assets.model.errors import ControlStoreDown, DiskFull
+from dwh_assets.model.errors import ConfigError, ControlStoreDown, DiskFull
 
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shutdown by command, by crash, starting up, idle too long
 _CONNECT_SECONDS = 5
@@ -26,7 +26,7 @@ class Database:
 
     def __init__(self, url: str, deadline: float = 30, size: int = 8, idle: float = 60) -> None:
         """`idle`: a process that stops inside a transaction loses it after so many seconds, and with it its locks."""
-        self.url = url
+        self.url = _readable(url)
         self._deadline = deadline
         self._pool: ConnectionPool[psycopg.Connection[DictRow]] = ConnectionPool(
             url,
@@ -112,6 +112,18 @@ class Database:
         except psycopg.OperationalError as error:
             return str(error)
         return "it answers, but all connections of this process are in use"
+
+
+def _readable(url: str) -> str:
+    """A malformed URL is never quoted, as psycopg would: it may hold the password."""
+    try:
+        conninfo_to_dict(url)
+    except psycopg.ProgrammingError:
+        raise ConfigError(
+            "DWH_POSTGRES_URL is not the URL of a Postgres database. Nothing was changed.\n"
+            "Write postgresql://user:password@host:port/database; in the password write @ as %40 and the like."
+        ) from None
+    return url
 
 
 def one(cursor: psycopg.Cursor[Any]) -> dict[str, Any]:

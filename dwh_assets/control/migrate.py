@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from psycopg import Connection
+from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import DictRow
 
 from dwh_assets.control import statements
-from dwh_assets.control.database import Database
+from dwh_assets.control.database import Database, one
+from dwh_assets.control.roles import grant_roles, roles_applied
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import ConfigError
 
@@ -28,6 +30,18 @@ class Schema:
 def migrate(database: Database, schema: Schema | None = None) -> list[str]:
     """Apply what is missing and return its names. Safe to call from many processes: each step looks again under the lock."""
     schema = schema or Schema()
+    if _is_current(database, schema):
+        return []  # so that a login without the right to change the schema can work
+    try:
+        return _migrate(database, schema)
+    except InsufficientPrivilege as error:
+        raise ConfigError(
+            f"the control database {database.place} must be brought to the schema of this code, and this login may not do it.\n"
+            "Nothing was changed. Run one command, for example dwh status, with DWH_POSTGRES_URL set to the login that made it."
+        ) from error
+
+
+def _migrate(database: Database, schema: Schema) -> list[str]:
     with database.transaction() as connection:
         connection.execute(sql("lock_migration"))
         connection.execute(statements.ledger())
@@ -35,6 +49,16 @@ def migrate(database: Database, schema: Schema | None = None) -> list[str]:
     while (name := _step(database, schema)) is not None:
         applied.append(name)
     return applied
+
+
+def _is_current(database: Database, schema: Schema) -> bool:
+    with database.transaction() as connection:
+        if not one(connection.execute(sql("ledger_exists")))["found"]:
+            return False
+        ledger = {row["version"]: row for row in connection.execute(sql("read_ledger"))}
+    _verify(ledger, schema, database.place)
+    pending = [file for file in schema.migrations if _version(file) not in ledger]
+    return not pending and ledger.get(_VIEWS, {}).get("checksum") == _checksum(schema.views)
 
 
 def _step(database: Database, schema: Schema) -> str | None:
@@ -63,6 +87,8 @@ def _renew_views(connection: Connection[DictRow], files: list[Path]) -> str:
     for file in files:
         connection.execute(statements.text(file))
     _note(connection, _VIEWS, "views", _checksum(files))
+    if roles_applied(connection):
+        grant_roles(connection)  # rights go with a dropped view
     return "views"
 
 

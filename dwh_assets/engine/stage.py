@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import partial
 from typing import TYPE_CHECKING
 
+from dwh_assets.engine.damage import naming_blocks
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
 from dwh_assets.model.block import Block, Claim, RowCounts
@@ -23,8 +23,7 @@ from dwh_assets.processors.rejects import Rejects
 from dwh_assets.processors.transform import analysed
 from dwh_assets.sources.source import NOTHING, Fingerprint
 from dwh_assets.warehouse.branches import Fork, fork, qualified
-from dwh_assets.warehouse.manifests import Staged, data_files, staged
-from dwh_assets.warehouse.session import spark_errors
+from dwh_assets.warehouse.manifests import Staged, staged
 from dwh_assets.warehouse.tables import check_output
 
 if TYPE_CHECKING:
@@ -62,7 +61,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
         branches[rejects.table] = {"branch": rejects.name, "fork": None}
     engine.claims.note_staging(claim, branches, dict(reading.snapshots))
     failpoint("stage.before")
-    with _fingerprints(claim, reading, processor) as fingerprints, spark_errors(partial(_input_files, engine, reading)):
+    with _fingerprints(claim, reading, processor) as fingerprints, naming_blocks(engine, reading.snapshots):
         if blocks:
             work, counts = _write(engine, claim, processor, reading, forked, blocks, rejects, rekeyed)
         else:
@@ -105,13 +104,6 @@ def window_of(lineage: Lineage, module: Module) -> timedelta:
     """How far apart two deliveries of an event may be that are told to be the same."""
     source = next((s for s in lineage.sources if s.name == module.base), None)
     return source.events.window if source is not None and source.events is not None else timedelta()
-
-
-def _input_files(engine: Engine, reading: Reading) -> Iterator[str]:
-    """The files an attempt reads: asked for only to name the damaged one, which Spark does not."""
-    for table, snapshot in reading.snapshots.items():
-        if snapshot is not None:
-            yield from (file.path for file in data_files(engine.catalog, table, snapshot))
 
 
 @contextmanager

@@ -9,10 +9,12 @@ from typing import Any, Literal
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.blocks import block_of
 from dwh_assets.control.statements import sql
+from dwh_assets.engine.damage import naming_blocks
+from dwh_assets.engine.deep import changed_blocks, has_steady_rows
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import base_is_append_only
 from dwh_assets.engine.stage import key_of, window_of
-from dwh_assets.model.errors import DwhError
+from dwh_assets.model.errors import DamagedData, DwhError
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
 from dwh_assets.model.position import Bounds, Position
@@ -40,14 +42,14 @@ class Finding:
     severity: Literal["error", "late"] = "error"
 
 
-def verify(engine: Engine, lineage: Lineage, progress: Callable[[str], None] = lambda text: None) -> list[Finding]:
-    """Everything that does not hold on this warehouse now; an empty list is the proof."""
+def verify(
+    engine: Engine, lineage: Lineage, progress: Callable[[str], None] = lambda text: None, deep: bool = False
+) -> list[Finding]:
+    """Everything that does not hold on this warehouse now; an empty list is the proof. `deep`: every value, too."""
     findings = list(_ledger(engine))
-    tables = [table for table in lineage.tables if engine.catalog.exists(table)]
-    for table in tables:
+    for table in lineage.tables:
         progress(table)
-        findings += _published(engine, table)
-        findings += _rows_by_block(engine, lineage, table)
+        findings += _readable(table, lambda table=table: _table(engine, lineage, table, deep))
     for module in lineage.modules:
         progress(module.name)
         findings += _sources(engine, lineage, module)
@@ -71,6 +73,24 @@ def _events(engine: Engine, lineage: Lineage, module: Module) -> Iterator[Findin
         snapshot = snapshot_of(engine.catalog, module.table)
         if doubles := doubled_events(engine.session(), module.table, snapshot, module.position[0], window_of(lineage, module)):
             yield Finding("I1", module.name, None, f"{doubles} events are in {module.table} more than once")
+
+
+def _table(engine: Engine, lineage: Lineage, table: str, deep: bool) -> Iterator[Finding]:
+    if not engine.catalog.exists(table):
+        return
+    yield from _published(engine, table)
+    yield from _rows_by_block(engine, lineage, table)
+    if deep and has_steady_rows(lineage, table):
+        for topic, block_id, text in changed_blocks(engine, table):
+            yield Finding("I1", topic, block_id, text)
+
+
+def _readable(table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding]:
+    """A damaged file of one table is a finding, and the other tables are looked at all the same."""
+    try:
+        return list(look())
+    except DamagedData as error:
+        return [Finding("I1", table, None, str(error))]
 
 
 def _ledger(engine: Engine) -> Iterator[Finding]:
@@ -108,7 +128,9 @@ def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Fin
 
 
 def _count_blocks(engine: Engine, table: str) -> Seen:
-    return rows_and_writers(engine.session(), table, snapshot_of(engine.catalog, table))
+    snapshot = snapshot_of(engine.catalog, table)
+    with naming_blocks(engine, {table: snapshot}):
+        return rows_and_writers(engine.session(), table, snapshot)
 
 
 def _uncommitted(engine: Engine, table: str, seen: Seen) -> Iterator[Finding]:

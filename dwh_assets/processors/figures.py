@@ -94,7 +94,6 @@ def declared_figures(module: Module, rows: DataFrame) -> dict[str, Any]:
 
 def rows_and_writers(session: SparkSession, table: str, snapshot: int) -> dict[int | None, tuple[int, set[int]]]:
     """For each block in a table: its rows, and the executions that wrote them."""
-    with spark_errors():
-        frame = session.read.option("versionAsOf", str(snapshot)).table(f"dwh.{table}")
-        grouped = frame.groupBy("_block").agg(F.count(F.lit(1)).alias("n"), F.collect_set("_execution").alias("e"))
-        return {row["_block"]: (row["n"], set(row["e"])) for row in grouped.collect()}
+    frame = session.read.option("versionAsOf", str(snapshot)).table(f"dwh.{table}")
+    grouped = frame.groupBy("_block").agg(F.count(F.lit(1)).alias("n"), F.collect_set("_execution").alias("e"))
+    return {row["_block"]: (row["n"], set(row["e"])) for row in grouped.collect()}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import errno
 import random
+import struct
 import time
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TypeVar
 
-from pyiceberg.exceptions import CommitFailedException, NoSuchTableError
+from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.schema import Schema
@@ -64,13 +66,14 @@ class Catalog:
 
     def load(self, name: str) -> Table:
         """The table as it is now; nothing is cached."""
-        with self.asking(name):
+        with self.asking(name), sound(f"the metadata of table {name}"):
             return self.sql.load_table(name)
 
     def exists(self, name: str) -> bool:
         with self.asking(name):
             try:
-                self.sql.load_table(name)
+                with sound(f"the metadata of table {name}"):
+                    self.sql.load_table(name)
             except NoSuchTableError:
                 return False
         return True
@@ -104,8 +107,9 @@ class Catalog:
 
     def _read_files(self, manifest: ManifestFile, columns: _Columns) -> tuple[FileStat, ...]:
         io = load_file_io(self.sql.properties, manifest.manifest_path)
-        entries = manifest.fetch_manifest_entry(io, discard_deleted=True)
-        return tuple(file_stat(entry, columns.schema) for entry in entries)
+        with sound(manifest.manifest_path):
+            entries = manifest.fetch_manifest_entry(io, discard_deleted=True)
+            return tuple(file_stat(entry, columns.schema) for entry in entries)
 
     @contextmanager
     def asking(self, name: str) -> Iterator[None]:
@@ -137,6 +141,24 @@ class Catalog:
                 f"{name}: the disk of the warehouse is full: {error}.\n"
                 "What was published is intact and nothing was published by this call. Make room; the block is tried again."
             ) from error
+
+
+_NONSENSE = (
+    *(ValueError, EOFError, LookupError, AssertionError, TypeError, ValidationError),
+    *(struct.error, zlib.error, UnicodeError, MemoryError, OverflowError),
+)
+
+
+@contextmanager
+def sound(place: str) -> Iterator[None]:
+    """What a reader of metadata raises when it reads nonsense is damage, whatever it calls it."""
+    try:
+        yield
+    except _NONSENSE as error:
+        raise DamagedData(
+            f"a file of metadata is damaged: {place} ({type(error).__name__}).\n"
+            "Nothing was written and no cursor moved. Restore the file, or the warehouse folder, from a copy."
+        ) from error
 
 
 def _state(error: Exception) -> str | None:

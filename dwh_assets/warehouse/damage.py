@@ -7,11 +7,23 @@ from collections.abc import Iterable
 import pyarrow as pa
 import pyarrow.fs
 import pyarrow.parquet
+from pyspark.errors import PySparkException
+from pyspark.sql.connect.session import SparkSession
 
 
 def damaged_files(paths: Iterable[str]) -> list[str]:
     """Those of the Parquet files that are missing or fail the checksum of a page."""
     return [path for path in paths if not _is_sound(path)]
+
+
+def first_unreadable(session: SparkSession, paths: Iterable[str]) -> str | None:
+    """The first file that Spark cannot read to its end: it is stricter than others with the headers of pages."""
+    for path in paths:
+        try:
+            session.read.parquet(path).selectExpr("sum(crc32(to_json(struct(*))))").collect()
+        except PySparkException:
+            return path
+    return None
 
 
 def _is_sound(path: str) -> bool:

@@ -13,7 +13,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 from dwh_assets.model.errors import SourceError, StagedAgain
 from dwh_assets.warehouse.bounds import Value
 from dwh_assets.warehouse.branches import Fork
-from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.catalog import Catalog, sound
 from dwh_assets.warehouse.file_stats import FileStat
 
 
@@ -100,7 +100,8 @@ def _added_by(catalog: Catalog, table: Table, snapshots: list[Snapshot]) -> Iter
 
 
 def _data_manifests(table: Table, snapshot: Snapshot) -> list[ManifestFile]:
-    return [manifest for manifest in snapshot.manifests(table.io) if manifest.content == ManifestContent.DATA]
+    with sound(snapshot.manifest_list):
+        return [manifest for manifest in snapshot.manifests(table.io) if manifest.content == ManifestContent.DATA]
 
 
 def _files(catalog: Catalog, table: Table, manifests: Iterable[ManifestFile]) -> Iterator[FileStat]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 
 from pyspark.sql.connect.session import SparkSession
 
@@ -99,10 +101,18 @@ class SparkServer:
 
     def _environment(self) -> dict[str, str]:
         (self._folder / "local").mkdir(parents=True, exist_ok=True)
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "DWH_"))}
         # Functions written in Python run in an environment like ours: the first python of the PATH may lack all they need.
         own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(java.package_folder("pyspark")), "PYSPARK_PYTHON": sys.executable}
-        return kept | own
+        return shared_environment(os.environ) | own
+
+
+def shared_environment(given: Mapping[str, str]) -> dict[str, str]:
+    """What the server may know of our environment: not our settings, and no URL with a password, as sources have."""
+    return {
+        name: value
+        for name, value in given.items()
+        if not name.startswith(("SPARK_", "DWH_")) and not re.search(r"://[^/@\s]*:[^/@\s]+@", value)
+    }
 
 
 def _exercise(session: SparkSession, folder: str) -> None:

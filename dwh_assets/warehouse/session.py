@@ -39,7 +39,7 @@ _FULL = re.compile(r"No space left on device|ENOSPC|Disk quota exceeded", re.IGN
 _DAMAGED = re.compile(
     r"CRC checksum verification failed|could not verify .*page integrity|is not a Parquet file|FAILED_READ_FILE|CANNOT_READ_FILE"
     r"|ParquetDecodingException|Not an Avro data file|Failed to read footer|Invalid Parquet file|corrupt(ed)? (file|footer|page)"
-    r"|Failed to fetch file|Reached the end of stream|EOFException"
+    r"|can not read class \S*parquet|TProtocolException|Failed to fetch file|Reached the end of stream|EOFException"
     r"|FileNotFoundException|NotFoundException|File does not exist|Failed to open input stream for file",
     re.IGNORECASE,
 )
@@ -50,6 +50,8 @@ _BROKER = re.compile(
     r"|KAFKA_DATA_LOSS|Timeout of \d+ms expired before (the )?(position|successfully)",
     re.IGNORECASE,
 )
+# A reader can stumble over a flipped bit in any way; then it is damage if a file is found that cannot be read.
+_READER = re.compile(r"iceberg\.parquet\.|parquet\.(hadoop|format|column|io)\.|ParquetReader|RuntimeIOException")
 _FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
 
 
@@ -136,11 +138,13 @@ def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> D
             "the Spark server does not answer for this session any more.\n"
             "Nothing was published by this attempt; it is tried again with a new session, on a new server if it is gone."
         )
-    if _DAMAGED.search(text):
+    if (sure := _DAMAGED.search(text)) or _READER.search(text):
         names = _named(text) or _named("\n".join(damaged_files(files())))
+        if not (sure or names):
+            return None
         return DamagedData(
             f"a data file is damaged or missing{names}; the attempt stopped, nothing was published.\n"
-            "Restore the file from a backup, or rebuild its block (dwh restate)."
+            "Restore the file from a backup, or load its block again (dwh repair)."
         )
     return None
 

@@ -59,7 +59,7 @@ def the_rightful_holder_commits_its_block_twice(world: World, unprotected: str) 
     with Lease(engine.claims, claim).kept() as lease:
         attempt = stage(engine, world.lineage, claim, lease)
         stats = check(claim, attempt, 1.0, None)
-        publish(engine, claim, attempt, stats, lease)
+        publish(engine, world.lineage, claim, attempt, stats, lease)
     again = fork(engine.catalog, FACT, claim.execution_id)
     writer = engine.session().table(FACT).writeTo(qualified(again))
     writer.options(**writer_options(claim.execution_id)).append()
