@@ -25,6 +25,7 @@ from dwh_assets.cli import (
     rolling,
     running,
     tracing,
+    working,
 )
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
@@ -76,7 +77,7 @@ def settings(
 
 
 _GROUPS = {
-    "Load": (running.up, running.run, running.down, batches.start),
+    "Load": (running.up, running.run, running.down, working.worker, batches.start),
     "Look": (
         looking.status,
         looking.why,

@@ -43,6 +43,7 @@ class Supervisor:
     home: Path
     processes: Sequence[Process]
     project: Path
+    what: str = "Dagster"
     children: dict[str, Child] = field(default_factory=dict)
 
     @contextmanager
@@ -61,7 +62,7 @@ class Supervisor:
             self._end()
 
     def _start(self, stop: threading.Event) -> None:
-        with working("starting Dagster (10 to 20 s)", long=True):
+        with working(f"starting {self.what} (10 to 20 s)", long=True):
             for process in self.processes:
                 self.children[process.name] = Child(process, self._spawn(process), time.monotonic())
             self._note()
@@ -88,7 +89,7 @@ class Supervisor:
             while not child.process.ready() and not stop.wait(0.2):
                 if child.popen.poll() is not None or time.monotonic() > until:
                     log = self.home / "logs" / f"{child.process.name}.log"
-                    raise Transient(f"Dagster's {child.process.name} did not start; the reason is at the end of {log}")
+                    raise Transient(f"{self.what}: {child.process.name} did not start; the reason is at the end of {log}")
 
     def _watch(self, stop: threading.Event) -> None:
         while not stop.wait(0.5):

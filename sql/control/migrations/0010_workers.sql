@@ -16,3 +16,61 @@ create table dwh.message_reader (
     last_id       bigint not null,
     primary key (name, topic)
 );
+
+-- Workers by the random id of their process, what is asked of them, and who was given it. Runs that are on the way while this
+-- migration comes are asked for again by their sensors: what they had committed stays, what not is repeated.
+drop table dwh.assignment;
+drop table dwh.worker;
+create table dwh.worker (
+    id            uuid primary key,
+    host          text not null default '',
+    pid           integer,
+    state         text not null default 'idle' check (state in ('idle', 'busy')),
+    state_since   timestamptz not null default clock_timestamp(),
+    started_at    timestamptz not null default clock_timestamp(),
+    seen_at       timestamptz not null default clock_timestamp(),    -- when the bus took its last report
+    ended_at      timestamptz                                        -- it ended in order
+);
+
+create table dwh.request (
+    id            bigint generated always as identity primary key,
+    kind          text not null,                                     -- whose it is: a run of Dagster, a topic of the loop
+    name          text not null,
+    topic         text,                                              -- what it loads, if that is known
+    configuration jsonb not null default '{}',
+    priority      integer not null default 0,
+    asked_at      timestamptz not null default clock_timestamp(),
+    cancelled_at  timestamptz,
+    ended_at      timestamptz,
+    problem       text                                               -- why it did not succeed
+);
+create unique index one_open_request on dwh.request (kind, name) where ended_at is null;
+create index request_named on dwh.request (kind, name, id);
+create index request_ended on dwh.request (ended_at);
+
+-- A request given to a worker. One that is lost, refused or forgotten stays as it ended, and the request is given again.
+create table dwh.assignment (
+    id            uuid primary key default gen_random_uuid(),
+    request_id    bigint not null references dwh.request on delete cascade,
+    worker        uuid not null references dwh.worker,
+    status        text not null default 'ASSIGNED'
+                  check (status in ('ASSIGNED', 'ACCEPTED', 'RUNNING', 'FINISHED', 'FAILED', 'REJECTED')),
+    assigned_at   timestamptz not null default clock_timestamp(),
+    accepted_at   timestamptz,
+    started_at    timestamptz,
+    finished_at   timestamptz,
+    comment       text,
+    check ((status in ('ASSIGNED', 'ACCEPTED', 'RUNNING')) = (finished_at is null))
+);
+create unique index one_assignment_per_worker on dwh.assignment (worker) where status in ('ASSIGNED', 'ACCEPTED', 'RUNNING');
+create unique index one_assignment_per_request on dwh.assignment (request_id) where status in ('ASSIGNED', 'ACCEPTED', 'RUNNING');
+create index on dwh.assignment (request_id);
+create index on dwh.assignment (worker);
+
+-- Who manages: any worker may, one of them does. The lease spares work; it is not what keeps two of them from harm.
+create table dwh.manager (
+    only_one      boolean primary key default true check (only_one),
+    holder        uuid,
+    until         timestamptz
+);
+insert into dwh.manager default values;
