@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
 from dwh_assets.control.database import Database
+from dwh_assets.control.phases import StoredNote, put_phases
 from dwh_assets.control.statements import sql
 
 Row = dict[str, Any]
@@ -77,19 +78,21 @@ class ManagerStore:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def lead(self, worker: UUID, seconds: float) -> bool:
-        return bool(self.database.fetch(sql("take_manager_lease"), id=worker, seconds=seconds))
+    def lead(self, worker: UUID, seconds: float, online: float, silence: float) -> bool:
+        parameters = {"id": worker, "seconds": seconds, "online": online, "silence": silence}
+        return bool(self.database.fetch(sql("take_manager_lease"), **parameters))
 
     def resign(self, worker: UUID) -> None:
         self.database.execute(sql("release_manager_lease"), id=worker)
 
-    def note(self, beats: Iterable[Beat], moves: Iterable[Move]) -> None:
+    def note(self, beats: Iterable[Beat], moves: Iterable[Move], phases: Iterable[StoredNote]) -> None:
         """Write down what workers have said, in one transaction; said twice or in another order, it comes to the same."""
         with self.database.transaction() as connection:
             for beat in beats:
                 connection.execute(sql("beat_worker"), beat._asdict())
             for move in moves:
                 connection.execute(sql("move_assignment"), move._asdict())
+            put_phases(connection, phases)
 
     def assign(self, online: float) -> list[Row]:
         return self.database.fetch(sql("assign_requests"), online=online)

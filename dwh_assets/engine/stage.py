@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
+from dwh_assets.engine.phases import Phases
 from dwh_assets.model.block import Block, Claim, RowCounts
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
+from dwh_assets.model.phase import Totals
 from dwh_assets.processors.output import Reading, output_rows, transforms_of
 from dwh_assets.processors.processor import AUDIT, Processor, Work
 from dwh_assets.processors.registry import processor_named
@@ -40,7 +42,8 @@ class StagedAttempt:
     processor: Processor
 
 
-def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> StagedAttempt:
+def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: Phases) -> StagedAttempt:
+    phases.turn(begun=["data-extract"])
     processor = processor_named(claim.module.processor)
     if processor.replaces or claim.kind != "load":
         lease.hold_table(engine.settings.deadline_seconds)
@@ -55,7 +58,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
     failpoint("stage.before")
     with _fingerprints(claim, reading, processor) as fingerprints, spark_errors(partial(_input_files, engine, reading)):
         if blocks:
-            work, counts = _write(engine, claim, processor, reading, forked, blocks)
+            work, counts = _write(engine, claim, processor, reading, forked, blocks, phases)
         else:
             work, counts = _take_out(claim, processor, session, forked)
         lease.check()
@@ -105,13 +108,21 @@ def _take_out(claim: Claim, processor: Processor, session: SparkSession, forked:
 
 
 def _write(
-    engine: Engine, claim: Claim, processor: Processor, reading: Reading, forked: Fork, blocks: tuple[Block, ...]
+    engine: Engine,
+    claim: Claim,
+    processor: Processor,
+    reading: Reading,
+    forked: Fork,
+    blocks: tuple[Block, ...],
+    phases: Phases,
 ) -> tuple[Work, RowCounts]:
+    phases.turn(begun=["structure-transform"])
     folder, prefix = engine.settings.transforms_folder, f"dwh_{claim.execution_id}"
     transforms = transforms_of(reading.session, claim.module, folder, reading.tables(), prefix)
     rows = output_rows(transforms, reading, blocks, processor, claim.execution_id)
     given = analysed(rows, claim.label)
     columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
+    phases.turn({"structure-transform": Totals()}, ["data-transform"])
     touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
     written = rows.select(*columns, *AUDIT)
     if processor.merges:

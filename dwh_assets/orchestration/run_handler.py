@@ -12,19 +12,26 @@ from dagster._grpc.impl import core_execute_run
 from dagster._utils import interrupts
 from dagster._utils.hosted_user_process import recon_job_from_origin
 
+from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.workers.job import Handler, Job
+from dwh_assets.workers.streams import telling_phases
 
 logger = logging.getLogger(__name__)
 KIND = "dagster"
 BEGUN = (DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
 
 
-def run_handler(instance: DagsterInstance) -> Handler:
+def run_handler(instance: DagsterInstance, engine: Engine) -> Handler:
     """Whatever becomes of a run is in Dagster's event log when the handler returns."""
     # Dagster would let SIGTERM interrupt the run; a worker that is told to end loads its block to the end.
     interrupts.setup_interrupt_handlers = lambda: None
-    return lambda job: carry_out(instance, job)
+
+    def handle(job: Job) -> None:
+        with telling_phases(engine, job):
+            carry_out(instance, job)
+
+    return handle
 
 
 def carry_out(instance: DagsterInstance, job: Job) -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from dwh_assets.workers.messages import Message
+
+
+class Say(Protocol):
+    def __call__(self, *messages: Message) -> None: ...
 
 
 @dataclass
@@ -15,7 +19,7 @@ class Job:
     id: UUID
     configuration: dict[str, Any]
     worker: UUID
-    say: Callable[[Message], None]
+    say: Say
     interrupted: str | None = field(default=None)  # why it must end before its time
 
     @property

@@ -26,6 +26,7 @@ from dwh_assets.workers.messages import (
     Rejected,
     Started,
 )
+from dwh_assets.workers.streams import phases_of
 
 logger = logging.getLogger(__name__)
 GROUP = "manager"
@@ -103,15 +104,16 @@ class Manager:
 
     def step(self) -> bool:
         """Hear what is new and act upon it. False if another one manages."""
-        if not self._store.lead(self._id, self._settings.beat_seconds * LEASE_BEATS):
+        beat = self._settings.beat_seconds
+        if not self._store.lead(self._id, beat * LEASE_BEATS, beat * ONLINE_BEATS, self._settings.silence_seconds):
             self._retire()
             return False
         if self._reader is None:
             self._reader = self._bus.reader(HEARTBEAT, PROGRESS, group=GROUP)
             self._since = time.monotonic()
-        heard = self._reader.read(self._settings.beat_seconds)
+        heard = self._reader.read(beat)
         if heard:
-            self._store.note(beats_of(heard), moves_of(heard))
+            self._store.note(beats_of(heard), moves_of(heard), phases_of(heard))
             self._reader.done()
         self._lose()
         self._dispatch.give()

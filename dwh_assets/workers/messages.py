@@ -13,12 +13,11 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
 
+from dwh_assets.model.phase import UNKNOWN, Phase
+
 HEARTBEAT, CONTROL, PROGRESS = "ems.heartbeat", "ems.control", "ems.progress"
 TOPICS = (HEARTBEAT, CONTROL, PROGRESS)
 SCHEMAS = Path(__file__).parent / "schemas"  # for those who write a worker or a manager of their own
-UNKNOWN = -1  # a total that nobody has counted
-Phase = Literal["data-extract", "structure-transform", "data-transform", "data-load"]
-PHASES: tuple[Phase, ...] = ("data-extract", "structure-transform", "data-transform", "data-load")
 State = Literal["idle", "busy"]
 Total = Annotated[int, Field(ge=UNKNOWN, strict=True)]
 

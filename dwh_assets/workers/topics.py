@@ -6,12 +6,17 @@ from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.workers.job import Handler, Job
+from dwh_assets.workers.streams import telling_phases
 
 KIND = "topic"
 
 
 def topic_handler(engine: Engine) -> Handler:
-    return lambda job: load(engine, job)
+    def handle(job: Job) -> None:
+        with telling_phases(engine, job):
+            load(engine, job)
+
+    return handle
 
 
 def load(engine: Engine, job: Job) -> None:

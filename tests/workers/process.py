@@ -8,14 +8,14 @@ import sys
 import time
 from pathlib import Path
 
-from dwh_assets.config.worker_settings import WorkerSettings
+from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.workers.bus import PostgresBus
 from dwh_assets.workers.job import Job
 from dwh_assets.workers.worker import Worker
 
 BEAT, SILENCE, EXPIRY = 0.1, 1.5, 1.0
-SETTINGS = WorkerSettings(beat_seconds=BEAT, silence_seconds=SILENCE, expiry_seconds=EXPIRY)
+SETTINGS = load_settings(beat_seconds=BEAT, silence_seconds=SILENCE, expiry_seconds=EXPIRY)
 
 
 def main(url: str, folder: Path) -> None:

@@ -7,15 +7,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
 
-from dwh_assets.config.worker_settings import WorkerSettings
+from dwh_assets.config.settings import load_settings
 from dwh_assets.control.assignments import ManagerStore, RequestStore, WorkerStore
 from dwh_assets.control.database import Database
+from dwh_assets.model.phase import PHASES, Phase
 from dwh_assets.workers.bus import PostgresBus, Reader
 from dwh_assets.workers.manager import Dispatch, Manager
 from dwh_assets.workers.messages import (
@@ -28,11 +30,15 @@ from dwh_assets.workers.messages import (
     Message,
     Rejected,
     Started,
+    StreamFailed,
+    StreamFinished,
+    StreamStarted,
+    StreamStats,
     to_json,
 )
 from tests.faults.nursery import eventually
 
-SETTINGS = WorkerSettings(beat_seconds=1, silence_seconds=1, expiry_seconds=1)
+SETTINGS = load_settings(beat_seconds=1, silence_seconds=1, expiry_seconds=1)
 Row = dict[str, Any]
 
 
@@ -92,6 +98,13 @@ def office(database: Database) -> Iterator[Office]:
 
 def told(assign: Assign) -> dict[str, Any]:
     return {"etl_execution_id": assign.etl_execution_id, "assignee": assign.assignee}
+
+
+def streams(assign: Assign, phase: Phase, failed: bool) -> list[Message]:
+    stream: dict[str, Any] = {"etl_execution_id": assign.etl_execution_id, "instance_id": assign.assignee}
+    stream |= {"phase": phase, "data_stream_name": "fact.sales"}
+    totals = StreamStats(**stream, total_in_messages=5, total_out_messages=4, total_failed_messages=-1)
+    return [StreamStarted(**stream), totals, StreamFailed(**stream) if failed else StreamFinished(**stream)]
 
 
 def test_an_idle_worker_is_told_at_once_and_has_one_thing_at_a_time(office: Office) -> None:
@@ -174,10 +187,11 @@ def test_ten_thousand_duplicated_and_shuffled_messages_change_nothing_but_once(o
     assert len(given) == 10
     messages: list[Message] = []
     for number, assign in enumerate(given):
-        foreign = told(assign) | {"assignee": chance.choice([w for w in workers if w != assign.assignee])}
+        foreign: dict[str, Any] = told(assign) | {"assignee": chance.choice([w for w in workers if w != assign.assignee])}
         end = Failed(**told(assign), reason="x") if number % 2 else Finished(**told(assign))
         messages += [Accepted(**told(assign)), Started(**told(assign)), end, Failed(**foreign, reason="not mine")]
-    many = messages * 250
+        messages += [message for phase in PHASES for message in streams(assign, phase, failed=number % 2 == 1)]
+    many = messages * 64
     chance.shuffle(many)
     for start in range(0, len(many), 1000):
         office.say(*many[start : start + 1000])
@@ -185,9 +199,15 @@ def test_ten_thousand_duplicated_and_shuffled_messages_change_nothing_but_once(o
     assert Counter((row["status"], row["comment"]) for row in rows) == {("FINISHED", None): 5, ("FAILED", "x"): 5}
     assert all(row["accepted_at"] <= row["finished_at"] for row in rows)
     assert office.open() == []
-    before = office.database.fetch("select * from dwh.assignment order by id")
+    everything = "select a.*, p.* from dwh.assignment a join dwh.phase p on p.assignment_id = a.id order by a.id, p.phase"
+    before = office.database.fetch(everything)
     office.say(*messages)
-    assert office.database.fetch("select * from dwh.assignment order by id") == before
+    assert office.database.fetch(everything) == before
+    found = office.database.fetch(
+        "select status, total_in_messages, total_out_messages, total_failed_messages, count(*) as n"
+        " from ems.etl_phase_executions where stream_started_at is not null group by 1, 2, 3, 4 order by 1"
+    )
+    assert [tuple(row.values()) for row in found] == [("failed", 5, 4, -1, 20), ("finished", 5, 4, -1, 20)]
 
 
 def test_a_manager_that_was_away_longer_than_the_retention_loses_nothing(office: Office) -> None:
@@ -255,3 +275,36 @@ def test_a_step_of_priority_is_worth_a_minute_of_waiting_and_nobody_waits_for_ev
         office.say(Heartbeat(id=office.worker(), state="idle"))
         order += [assign.configuration["name"] for assign in office.given()]
     assert order == ["old", "high", "low"]
+
+
+def test_streams_of_an_unknown_execution_or_of_another_worker_leave_nothing(office: Office) -> None:
+    office.worker()
+    office.ask("one")
+    (assign,) = office.given()
+    unknown = replace(assign, etl_execution_id=uuid4())
+    foreign = replace(assign, assignee=uuid4())
+    office.say(*streams(unknown, "data-load", False), *streams(foreign, "data-load", False))
+    assert office.database.fetch("select * from dwh.phase") == []
+
+
+def test_workers_are_online_unknown_or_offline_by_the_age_of_their_last_report(office: Office) -> None:
+    assert office.manager.step()
+    ages = {"online": 0, "unknown": 10, "offline": 60}
+    office.database.execute("update dwh.manager set online_seconds = 5, silence_seconds = 30")
+    for age in ages.values():
+        parameters = {"id": office.worker(), "age": age}
+        office.database.execute(
+            "update dwh.worker set seen_at = now() - make_interval(secs => %(age)s) where id = %(id)s", **parameters
+        )
+    found = office.database.fetch("select status from ems.etl_instances order by last_heartbeat_at desc")
+    assert [row["status"] for row in found] == list(ages)
+    office.database.execute("update dwh.worker set ended_at = now()")
+    assert office.database.fetch("select distinct status from ems.etl_instances") == [{"status": "offline"}]
+
+
+def test_the_views_have_the_names_of_the_seed(office: Office) -> None:
+    office.worker()
+    office.ask("one")
+    (row,) = office.database.fetch("select * from ems.etl_executions")
+    assert (row["status"], row["configuration"]) == ("ASSIGNED", {"kind": "gate", "name": "one"})
+    assert {"etl_execution_id", "assignee", "assigned_at", "accepted_at", "started_at", "finished_at", "comment"} <= row.keys()

@@ -71,6 +71,28 @@ create index on dwh.assignment (worker);
 create table dwh.manager (
     only_one      boolean primary key default true check (only_one),
     holder        uuid,
-    until         timestamptz
+    until         timestamptz,
+    online_seconds  double precision,                                -- what it judges the workers by
+    silence_seconds double precision
 );
 insert into dwh.manager default values;
+
+-- The phases of each execution, one row per stream, with what went in, came out and failed; -1 is unknown.
+create table dwh.phase (
+    assignment_id uuid references dwh.assignment on delete cascade,    -- null: loaded without a worker
+    execution_id  bigint references dwh.execution on delete cascade,   -- null: the worker did not say which attempt it was
+    stream        text not null,
+    phase         text not null check (phase in ('data-extract', 'structure-transform', 'data-transform', 'data-load')),
+    worker        uuid,
+    started_at    timestamptz,
+    finished_at   timestamptz,
+    failed        boolean not null default false,
+    total_in      bigint not null default -1 check (total_in >= -1),
+    total_out     bigint not null default -1 check (total_out >= -1),
+    total_failed  bigint not null default -1 check (total_failed >= -1),
+    check (assignment_id is not null or execution_id is not null),
+    unique nulls not distinct (assignment_id, execution_id, stream, phase)
+);
+create index on dwh.phase (execution_id);
+
+create schema if not exists ems;
