@@ -24,7 +24,8 @@ class Phases:
     def turn(self, ended: dict[Phase, Totals] | None = None, begun: Sequence[Phase] = ()) -> None:
         """Some end, others begin; an end of what never began is not told."""
         over: dict[Phase, Totals] = {phase: totals for phase, totals in (ended or {}).items() if phase in self._open}
-        self._open = [phase for phase in self._open if phase not in over] + list(begun)
+        still: list[Phase] = [phase for phase in self._open if phase not in over]
+        self._open = [*still, *begun]
         notes = [self._note(phase, "finished", totals) for phase, totals in over.items()]
         self._say([*notes, *(self._note(phase, "started") for phase in begun)])
 

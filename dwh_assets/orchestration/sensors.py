@@ -22,7 +22,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.module import Module
-from dwh_assets.orchestration.names import BLOCK_TAG, BY_TAG, SENSOR, TOPIC_TAG, identifier, module_key
+from dwh_assets.orchestration.names import BLOCK_TAG, BY_TAG, PRIORITY_TAG, SENSOR, TOPIC_TAG, identifier, module_key
 from dwh_assets.orchestration.partitions import PartitionLists
 from dwh_assets.orchestration.resources import Offsets
 
@@ -85,9 +85,10 @@ def _running(instance: DagsterInstance, topics: Sequence[str]) -> dict[str, str]
 
 
 def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row) -> RunRequest:
-    due = engine.partitions.due(row["topic"])
+    due = engine.partitions.due(row["topic"])[: engine.settings.turn_blocks]
     first, last = due[0], due[-1]
     tags = {TOPIC_TAG: row["topic"], BLOCK_TAG: str(first["id"]), BY_TAG: SENSOR}
+    priority = {PRIORITY_TAG: str(row["priority"])} if row["priority"] else {}
     # Dagster remembers a run key for ever: it holds the number of runs before it, so one that died early is asked for again.
     before = instance.get_runs_count(RunsFilter(tags=tags))
     one = {"partition_key": first["key"]} if len(due) == 1 else {}
@@ -96,7 +97,7 @@ def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module]
         run_key=f"{row['topic']}/{first['id']}/{first['attempts']}/{before}",
         asset_selection=[module_key(known[row["module"]])],
         asset_check_keys=[],
-        tags=tags if one else tags | several,
+        tags=tags | priority | ({} if one else several),
         **one,
     )
 

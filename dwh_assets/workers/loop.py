@@ -27,7 +27,7 @@ def ask_for_due(engine: Engine, stop: threading.Event) -> None:
             try:
                 _, due = loop.tick()
                 for row in due:
-                    dispatch.ask(KIND, row["topic"], row["topic"])
+                    dispatch.ask(KIND, row["topic"], row["topic"], row["priority"])
                 alerts.begin_if_due()
             except Transient as error:
                 logger.warning("tick: %s", error)

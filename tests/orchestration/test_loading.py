@@ -41,6 +41,17 @@ def test_a_tick_plans_blocks_as_missing_partitions_and_asks_for_one_run_that_loa
     assert dag.project.verify() == []
 
 
+def test_a_run_has_a_turn_of_blocks_and_the_priority_of_its_module(dag: Dag) -> None:
+    planned(dag, "turn.rows", 26, maxstep="1", ahead="25", priority="7")
+    (request,) = dag.requests("turn")
+    assert dag.carry_out(request).success
+    (request,) = dag.requests("turn")
+    assert request.tags["dagster/priority"] == "7"
+    assert dag.carry_out(request).success
+    assert len(dag.keys("turn.rows")) == 26
+    assert len(dag.loaded_keys("turn.rows")) == 1 + dag.project.engine.settings.turn_blocks
+
+
 def test_committed_blocks_are_restated_in_one_job_and_unknown_keys_refused(dag: Dag) -> None:
     first, second = loaded(dag, "again.rows")
     assert dag.materialize("again.rows", first, second).success

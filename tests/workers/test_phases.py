@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ import pytest
 from dwh_assets.control.assignments import RequestStore
 from dwh_assets.model.phase import PHASES
 from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.loop import asking
 from dwh_assets.workers.manager import Dispatch
 from dwh_assets.workers.topics import KIND
 from tests.engine.conftest import own_project, project  # noqa: F401 - fixtures
@@ -116,6 +118,18 @@ def test_a_worker_loads_a_topic_and_its_phases_come_by_the_bus(own_project: Proj
         assert {row[:2] for row in phases(own_project)} == {(phase, "finished") for phase in PHASES}
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
+    assert own_project.verify() == []
+
+
+def test_what_is_due_is_asked_for_by_the_loop_and_loaded_by_the_worker(own_project: Project) -> None:  # noqa: F811
+    ready(own_project)
+    stop = threading.Event()
+    with worker(own_project), asking(own_project.engine, stop):
+        eventually(lambda: True if len(own_project.rows("fact.rows")) == 5 else None, "the worker loads it")
+        own_project.append("src.rows", rows(5, 9))
+        eventually(lambda: True if len(own_project.rows("fact.rows")) == 9 else None, "and what comes later")
+    found = own_project.engine.database.fetch("select distinct worker from dwh.phase where worker is not null")
+    assert len(found) == 1
     assert own_project.verify() == []
 
 

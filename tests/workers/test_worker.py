@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 
+import pytest
+
+from dwh_assets.control.database import Database
+from dwh_assets.control.migrate import migrate
+from dwh_assets.control.server import EmbeddedPostgres
 from tests.faults.nursery import eventually
-from tests.workers.crew import SECONDS, Crew
+from tests.workers.crew import SECONDS, Crew, crew_of
 
 FINISHED = ("FINISHED", None)
 
@@ -194,3 +200,31 @@ def test_an_outdated_worker_takes_nothing_more(crew: Crew) -> None:
     (crew.folder / "outdated").unlink()
     crew.start()
     assert crew.ended("one")["problem"] is None
+
+
+@pytest.mark.exhaustive
+def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -> None:
+    home = run_folder / "workers"
+    home.mkdir()
+    server = EmbeddedPostgres(home)
+    database = Database(server.start(), deadline=20)
+    migrate(database)
+    try:
+        with crew_of(database, tmp_path) as crew:
+            crew.start(2)
+            crew.ask("one", shut=True)
+            crew.ask("two", "three", shut=True)
+            crew.begun("one")
+            crew.begun("two")
+            server.stop(immediate=True)
+            crew.open("one")
+            eventually(lambda: True if [name for name, _ in crew.marks("done")] == ["one"] else None, "done without Postgres")
+            server.start()
+            for name in ("two", "three"):
+                crew.open(name)
+            assert [crew.ended(name)["problem"] for name in ("one", "two", "three")] == [None, None, None]
+            assert [len(crew.assignments(name)) for name in ("one", "two", "three")] == [1, 1, 1]
+            assert sorted(name for name, _ in crew.marks("done")) == ["one", "three", "two"]
+    finally:
+        database.close()
+        server.stop(immediate=True)

@@ -96,3 +96,6 @@ create table dwh.phase (
 create index on dwh.phase (execution_id);
 
 create schema if not exists ems;
+
+-- Who comes first where not all can: a step counts as a minute of waiting.
+alter table dwh.module add column priority integer not null default 0;
