@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine
 
 DOWN_SECONDS = 120.0
+STOPPING = "stopping after the blocks that are being loaded; one that takes longer is repeated at the next start"
 
 
 def up(
@@ -63,7 +64,7 @@ def _dagster(engine: Engine, signals: Stopping, read_only: bool) -> Progress:
     tree, progress = dagster_processes(engine.settings, read_only), Progress()
     with Supervisor(engine.settings.home, tree.processes, engine.settings.project).running(signals.stop):
         printer(False).say(f"  Dagster        [bold]{tree.ui}[/]{' (read-only)' if read_only else ''}\n")
-        signals.gentle, signals.text = True, "stopping; a block that is being loaded is repeated at the next start"
+        signals.gentle, signals.text = True, STOPPING
         progress.follow(Reports(engine.database), signals.stop)
     return progress
 

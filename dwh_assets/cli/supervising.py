@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from dwh_assets.orchestration.processes import Process
 logger = logging.getLogger(__name__)
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
+AGAIN_SECONDS = 5.0
 STEADY_SECONDS = 60.0  # a process that lived so long starts again at once; one that dies sooner waits longer each time
 
 
@@ -113,18 +114,25 @@ class Supervisor:
         write_private(self.home / "processes.json", json.dumps(pids))
 
     def _end(self) -> None:
-        """The last first: a daemon must not start runs on a code server that is gone."""
-        for child in reversed(self.children.values()):
-            child.popen.terminate()
-        until = time.monotonic() + STOP_SECONDS
+        """Told once a worker finishes its block, told twice it interrupts it."""
+        for seconds in (STOP_SECONDS, AGAIN_SECONDS):
+            self._terminate(seconds)
         for child in self.children.values():
-            try:
-                child.popen.wait(max(0.1, until - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            if child.popen.poll() is None:
                 logger.warning("%s did not end by itself", child.process.name)
             _end_group(child.popen.pid)
             child.popen.wait()
         (self.home / "processes.json").unlink(missing_ok=True)
+
+    def _terminate(self, seconds: float) -> None:
+        """The last first: a daemon must not start runs on a code server that is gone."""
+        alive = [child.popen for child in reversed(self.children.values()) if child.popen.poll() is None]
+        for popen in alive:
+            popen.terminate()
+        until = time.monotonic() + seconds
+        for popen in alive:
+            with suppress(subprocess.TimeoutExpired):
+                popen.wait(max(0.1, until - time.monotonic()))
 
 
 def end_remains(home: Path) -> None:

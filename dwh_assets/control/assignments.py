@@ -48,6 +48,11 @@ class RequestStore:
     def cancel(self, kind: str, name: str) -> Row | None:
         return self.database.fetch_one(sql("cancel_request"), kind=kind, name=name)
 
+    def wait(self) -> bool:
+        """Does any of them wait for a worker?"""
+        (row,) = self.database.fetch(sql("requests_wait"))
+        return row["found"]
+
     def state(self, kind: str, name: str) -> Row | None:
         return self.database.fetch_one(sql("request_state"), kind=kind, name=name)
 

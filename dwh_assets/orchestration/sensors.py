@@ -62,7 +62,9 @@ def evaluate(
     now = tick(engine, lambda row: row["module"] in known, area, timedelta(seconds=SECONDS - 1))
     lists.sync(context.instance, engine, modules)
     running = _running(context.instance, [row["topic"] for row in now.due])
-    requests = [_request(context.instance, engine, known, row) for row in now.due if row["topic"] not in running]
+    wanted = [row for row in now.due if row["topic"] not in running]
+    most = engine.settings.turn_blocks if len(now.due) > engine.settings.slots else None  # a turn, where not all have a worker
+    requests = [_request(context.instance, engine, known, row, most) for row in wanted]
     reasons = [*(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()), *_why(engine, now.waiting)]
     for reason in reasons if requests else ():
         context.log.info(reason)
@@ -84,8 +86,8 @@ def _running(instance: DagsterInstance, topics: Sequence[str]) -> dict[str, str]
     return {run.tags[TOPIC_TAG]: run.run_id for run in instance.get_runs(wanted)}
 
 
-def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row) -> RunRequest:
-    due = engine.partitions.due(row["topic"])[: engine.settings.turn_blocks]
+def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row, most: int | None) -> RunRequest:
+    due = engine.partitions.due(row["topic"])[:most]
     first, last = due[0], due[-1]
     tags = {TOPIC_TAG: row["topic"], BLOCK_TAG: str(first["id"]), BY_TAG: SENSOR}
     priority = {PRIORITY_TAG: str(row["priority"])} if row["priority"] else {}

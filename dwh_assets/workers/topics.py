@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dwh_assets.engine.attempt import Outcome, attempt
+import itertools
+
+from dwh_assets.control.assignments import RequestStore
+from dwh_assets.engine.attempt import attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.workers.job import Handler, Job
@@ -20,11 +23,11 @@ def topic_handler(engine: Engine) -> Handler:
 
 
 def load(engine: Engine, job: Job) -> None:
-    """Load what is due of the topic, at most a turn of it: then others have theirs."""
-    lineage = engine.lineage.active()
-    for _ in range(engine.settings.turn_blocks):
-        outcome: Outcome = attempt(engine, lineage, job.name)
-        if outcome.result == "idle":
-            return
-        if outcome.result != "committed":
+    """Load what is due of the topic, block after block; after a turn of them others have theirs, if someone waits."""
+    lineage, requests = engine.lineage.active(), RequestStore(engine.database)
+    for number in itertools.count(1):
+        outcome = attempt(engine, lineage, job.name)
+        if outcome.result not in ("idle", "committed"):
             raise Refused(outcome.text)
+        if outcome.result == "idle" or job.ending() or (number >= engine.settings.turn_blocks and requests.wait()):
+            return

@@ -205,7 +205,7 @@ class Worker:
             self._bus.publish(Rejected(etl_execution_id=id_, assignee=self.id))
             return
         self._bus.publish(Accepted(etl_execution_id=id_, assignee=self.id), Heartbeat(id=self.id, state="busy"))
-        self._job = Job(id_, message.configuration, self.id, self._bus.publish)
+        self._job = Job(id_, message.configuration, self.id, self._bus.publish, lambda: self._ending)
         self._jobs.put(self._job)
 
     def _beat(self) -> None:
