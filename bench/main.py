@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from bench import dagster, drain, evaluation, overhead, planning, reports, streaming, verdicts
+from bench import dagster, drain, evaluation, overhead, planning, reports, streaming, verdicts, workers
 from bench.result import Result, as_table
 from bench.scale import Scale, scale_of
 from bench.world import World
@@ -34,6 +34,7 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "drain": drain.measure,
     "streaming": streaming.measure,
     "dagster": dagster.measure,
+    "workers": workers.measure,
 }
 OF = {"claims": "verdicts", "vocabularies": "reports", "statistics": "drain"}  # measured together with another one
 WITHOUT_SPARK = {"verdicts", "planning", "evaluation", "reports"}

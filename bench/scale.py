@@ -23,6 +23,9 @@ class Scale:
     restated: int = 1000  # blocks that are restated by one run
     together: int = 8  # topics that become due at once
     ticks: int = 6  # rounds from a sensor's tick to the loaded block
+    crew_topics: int = 200  # topics that workers share
+    crew_blocks: int = 1000  # small blocks that each of them has to load
+    crew_seconds: float = 120  # for so long
     repeats: int = 30  # of every short measurement; the median counts
 
 
