@@ -57,8 +57,8 @@ def _restatement(world: World) -> Result:
     blocks, few = world.scale.restated, min(20, world.scale.restated)
     lineage = _lineage(world, 1, "restated", maxstep=1, ahead=blocks)
     module = lineage.modules[0]
-    _put_in_force(world, lineage)
-    _append(world, module.base, blocks)
+    put_in_force(world, lineage)
+    append_rows(world, module.base, blocks)
     Loop(world.engine, frozenset(module.topics)).run(until_dry=True)
     with _instance(world) as instance, using(world.engine):
         sync_module(instance, world.engine, module)
@@ -79,7 +79,7 @@ def _restatement(world: World) -> Result:
 
 def _ticks(world: World) -> list[Result]:
     lineage = _lineage(world, world.scale.together, "tick")
-    _put_in_force(world, lineage)
+    put_in_force(world, lineage)
     _append_all(world, lineage)
     Loop(world.engine).run(until_dry=True)  # the speed of every topic is known, its next blocks are not held back
     with _here(world):
@@ -119,8 +119,8 @@ class _Rounds:
         modules = self._lineage.modules[:topics]
         began = datetime.now(UTC)
         for module in modules:
-            _append(self._world, module.base, 5)
-        rows = _wait(lambda: self._ended(began, modules))
+            append_rows(self._world, module.base, 5)
+        rows = wait_for(lambda: self._ended(began, modules))
         ticked = self._ticked(began)
         last = max(row["ended_at"] for row in rows).timestamp()
         return last - ticked, max((row["ended_at"] - row["started_at"]).total_seconds() for row in rows)
@@ -144,7 +144,7 @@ class _Rounds:
 def _here(world: World) -> Iterator[None]:
     tree = dagster_processes(world.engine.settings.model_copy(update={"slots": 2}))
     wanted = [process for process in tree.processes if process.name != "webserver"]
-    with _environment(DAGSTER_HOME=str(world.engine.settings.home / "dagster"), **_variables(world)), _running(world, wanted):
+    with _environment(DAGSTER_HOME=str(world.engine.settings.home / "dagster"), **variables_of(world)), _running(world, wanted):
         yield
 
 
@@ -156,7 +156,7 @@ def _stock(world: World) -> Iterator[None]:
     (folder / "dagster.yaml").write_text("telemetry:\n  enabled: false\n")
     workspace = folder / "workspace.yaml"
     workspace.write_text(f"load_from:\n  - grpc_server:\n      host: 127.0.0.1\n      port: {port}\n      location_name: stock\n")
-    python, home = sys.executable, {"DAGSTER_HOME": str(folder), **_variables(world)}
+    python, home = sys.executable, {"DAGSTER_HOME": str(folder), **variables_of(world)}
     code = [python, "-m", "dagster", "code-server", "start", "-m", "bench.stock", "-h", "127.0.0.1", "-p", str(port)]
     processes = [
         Process("stock-code-server", code, home, lambda: True),
@@ -166,7 +166,7 @@ def _stock(world: World) -> Iterator[None]:
         yield
 
 
-def _variables(world: World) -> dict[str, str]:
+def variables_of(world: World) -> dict[str, str]:
     settings = world.engine.settings
     return {
         "DWH_HOME": str(settings.home),
@@ -198,13 +198,13 @@ def _environment(**values: str) -> Iterator[None]:
 
 @contextmanager
 def _instance(world: World) -> Iterator[DagsterInstance]:
-    with _environment(DAGSTER_EVENT_BATCH_SIZE="1000", **_variables(world)):
+    with _environment(DAGSTER_EVENT_BATCH_SIZE="1000", **variables_of(world)):
         folder = prepare_home(world.engine.settings)
         with DagsterInstance.from_config(str(folder)) as instance:
             yield instance
 
 
-def _wait(look: Callable[[], Found | None]) -> Found:
+def wait_for(look: Callable[[], Found | None]) -> Found:
     until = time.monotonic() + DEADLINE
     while (found := look()) is None:
         if time.monotonic() > until:
@@ -236,7 +236,7 @@ def _lineage(world: World, count: int, area: str, maxstep: int = 1000, ahead: in
     return Lineage(modules, sources)
 
 
-def _put_in_force(world: World, lineage: Lineage) -> None:
+def put_in_force(world: World, lineage: Lineage) -> None:
     catalog = world.engine.catalog
     catalog.sql.create_namespace_if_not_exists("stage")
     for source in lineage.sources:
@@ -246,10 +246,10 @@ def _put_in_force(world: World, lineage: Lineage) -> None:
 
 def _append_all(world: World, lineage: Lineage) -> None:
     for source in lineage.sources:
-        _append(world, source.name, 5)
+        append_rows(world, source.name, 5)
 
 
-def _append(world: World, name: str, count: int) -> None:
+def append_rows(world: World, name: str, count: int) -> None:
     """Rows that are as new as the clock, so that they are newer than all before them."""
     table, now = world.engine.catalog.load(name), time.time_ns() // 1000
     rows = [{"pos": datetime.fromtimestamp((now + n) / 1e6, UTC), "id": now + n, "v": n} for n in range(count)]

@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from bench import dagster, drain, evaluation, ingest, overhead, planning, reports, streaming, verdicts
+from bench import dagster, drain, evaluation, ingest, overhead, planning, reports, streaming, verdicts, workers
 from bench.result import Result, as_table
 from bench.scale import Scale, scale_of
 from bench.world import World
@@ -35,6 +35,7 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "streaming": streaming.measure,
     "dagster": dagster.measure,
     "ingest": ingest.measure,
+    "workers": workers.measure,
 }
 OF = {
     "claims": "verdicts",

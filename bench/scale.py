@@ -27,6 +27,9 @@ class Scale:
     window_block: int = 1_000_000  # events of a block that is compared with a window
     windows: tuple[int, ...] = (1_000_000, 20_000_000, 200_000_000)  # ids that the window holds
     latencies: int = 50  # events whose way is timed
+    crew_topics: int = 200  # topics that workers share
+    crew_blocks: int = 1000  # small blocks that each of them has to load
+    crew_seconds: float = 120  # for so long
     repeats: int = 30  # of every short measurement; the median counts
 
 

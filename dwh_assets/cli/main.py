@@ -28,6 +28,7 @@ from dwh_assets.cli import (
     rolling,
     running,
     tracing,
+    working,
 )
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
@@ -79,7 +80,7 @@ def settings(
 
 
 _GROUPS = {
-    "Load": (running.up, running.run, running.down, batches.start),
+    "Load": (running.up, running.run, running.down, working.worker, batches.start),
     "Look": (
         looking.status,
         looking.why,

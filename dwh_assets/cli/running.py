@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine
 
 DOWN_SECONDS = 120.0
+STOPPING = "stopping after the blocks that are being loaded; one that takes longer is repeated at the next start"
 
 
 def up(
@@ -32,15 +33,24 @@ def up(
         bool, typer.Option("--dagster/--no-dagster", help="Load by Dagster, with its UI, or by a plain loop.")
     ] = True,
     read_only: Annotated[bool, typer.Option("--read-only", help="Let people look at the UI and change nothing there.")] = False,
+    workers: Annotated[
+        int | None, typer.Option("--workers", min=1, max=64, help="So many warm processes load blocks; DWH_SLOTS.")
+    ] = None,
 ) -> None:
     """This project's warehouse on this machine: Postgres, Spark, Dagster's UI, and every topic loaded as it is due."""
     settings = settings_of(context)
+    settings = settings if workers is None else settings.model_copy(update={"slots": workers})
     with stopping() as signals, alone(settings.home):
         from dwh_assets.cli.starting import start  # late: a second `dwh up` is refused before Spark's libraries are loaded
 
         try:
             with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
-                loaded = _dagster(engine, signals, read_only) if dagster else _loop(engine, signals, None, False, Progress())
+                if dagster:
+                    loaded = _dagster(engine, signals, read_only)
+                elif workers:
+                    loaded = _workers(engine, signals)
+                else:
+                    loaded = _loop(engine, signals, None, False, Progress())
                 warn(f"stopping: {loaded.summary()}")
         finally:
             signals.gentle = False
@@ -54,7 +64,22 @@ def _dagster(engine: Engine, signals: Stopping, read_only: bool) -> Progress:
     tree, progress = dagster_processes(engine.settings, read_only), Progress()
     with Supervisor(engine.settings.home, tree.processes, engine.settings.project).running(signals.stop):
         printer(False).say(f"  Dagster        [bold]{tree.ui}[/]{' (read-only)' if read_only else ''}\n")
-        signals.gentle, signals.text = True, "stopping; a block that is being loaded is repeated at the next start"
+        signals.gentle, signals.text = True, STOPPING
+        progress.follow(Reports(engine.database), signals.stop)
+    return progress
+
+
+def _workers(engine: Engine, signals: Stopping) -> Progress:
+    """The loop in this process, the blocks in others."""
+    from dwh_assets.cli.supervising import Supervisor
+    from dwh_assets.orchestration.processes import worker_processes
+    from dwh_assets.workers.loop import asking
+
+    settings, progress = engine.settings, Progress()
+    variables = {"DWH_HOME": str(settings.home), "DWH_PROJECT": str(settings.project)}
+    processes = worker_processes(settings, variables, "--no-dagster")
+    with Supervisor(settings.home, processes, settings.project, "workers").running(signals.stop), asking(engine, signals.stop):
+        signals.gentle = True
         progress.follow(Reports(engine.database), signals.stop)
     return progress
 

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from dwh_assets.orchestration.processes import Process
 logger = logging.getLogger(__name__)
 START_SECONDS = 180.0
 STOP_SECONDS = 20.0
+AGAIN_SECONDS = 5.0
 STEADY_SECONDS = 60.0  # a process that lived so long starts again at once; one that dies sooner waits longer each time
 
 
@@ -43,6 +44,7 @@ class Supervisor:
     home: Path
     processes: Sequence[Process]
     project: Path
+    what: str = "Dagster"
     children: dict[str, Child] = field(default_factory=dict)
 
     @contextmanager
@@ -61,7 +63,7 @@ class Supervisor:
             self._end()
 
     def _start(self, stop: threading.Event) -> None:
-        with working("starting Dagster (10 to 20 s)", long=True):
+        with working(f"starting {self.what} (10 to 20 s)", long=True):
             for process in self.processes:
                 self.children[process.name] = Child(process, self._spawn(process), time.monotonic())
             self._note()
@@ -88,7 +90,7 @@ class Supervisor:
             while not child.process.ready() and not stop.wait(0.2):
                 if child.popen.poll() is not None or time.monotonic() > until:
                     log = self.home / "logs" / f"{child.process.name}.log"
-                    raise Transient(f"Dagster's {child.process.name} did not start; the reason is at the end of {log}")
+                    raise Transient(f"{self.what}: {child.process.name} did not start; the reason is at the end of {log}")
 
     def _watch(self, stop: threading.Event) -> None:
         while not stop.wait(0.5):
@@ -112,18 +114,25 @@ class Supervisor:
         write_private(self.home / "processes.json", json.dumps(pids))
 
     def _end(self) -> None:
-        """The last first: a daemon must not start runs on a code server that is gone."""
-        for child in reversed(self.children.values()):
-            child.popen.terminate()
-        until = time.monotonic() + STOP_SECONDS
+        """Told once a worker finishes its block, told twice it interrupts it."""
+        for seconds in (STOP_SECONDS, AGAIN_SECONDS):
+            self._terminate(seconds)
         for child in self.children.values():
-            try:
-                child.popen.wait(max(0.1, until - time.monotonic()))
-            except subprocess.TimeoutExpired:
+            if child.popen.poll() is None:
                 logger.warning("%s did not end by itself", child.process.name)
             _end_group(child.popen.pid)
             child.popen.wait()
         (self.home / "processes.json").unlink(missing_ok=True)
+
+    def _terminate(self, seconds: float) -> None:
+        """The last first: a daemon must not start runs on a code server that is gone."""
+        alive = [child.popen for child in reversed(self.children.values()) if child.popen.poll() is None]
+        for popen in alive:
+            popen.terminate()
+        until = time.monotonic() + seconds
+        for popen in alive:
+            with suppress(subprocess.TimeoutExpired):
+                popen.wait(max(0.1, until - time.monotonic()))
 
 
 def end_remains(home: Path) -> None:

@@ -149,6 +149,7 @@ def _distinct(values: list[Any]) -> list[Any]:
 Text = StrictStr
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=1)]
+Priority = Annotated[StrictInt, Field(ge=-100, le=100)]
 Duration = Annotated[timedelta, PlainValidator(_duration, json_schema_input_type=str)]
 PositiveDuration = Annotated[timedelta, PlainValidator(_positive_duration, json_schema_input_type=str)]
 Column = Annotated[str, _matches(_COLUMN, "a column name of letters, digits and _")]

@@ -21,6 +21,7 @@ from dwh_assets.config.lineage_fields import (
     ModuleName,
     OffsetStart,
     PositiveDuration,
+    Priority,
     Processor,
     Relation,
     SchemaVersion,
@@ -175,6 +176,7 @@ class ModuleForm(Form):
     expect: dict[Column, Text] = Field({}, description="name -> SQL row predicate, counted for each block")
     parameters: Parameters = Field({}, description="name -> typed value, read as {{ param.name }}; before those for all")
     allow_truncate: Flag = Field(False, description="true: dwh rollback --all may empty the table")
+    priority: Priority = Field(0, description="-100 to 100; each step counts as a minute of waiting for a free worker")
 
 
 class SecurityForm(Form):

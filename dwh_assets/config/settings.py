@@ -11,10 +11,11 @@ from pydantic_settings import SettingsConfigDict
 
 from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.config.maintenance_settings import MaintenanceSettings
+from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(AlertSettings, MaintenanceSettings):
+class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)

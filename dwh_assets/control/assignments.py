@@ -1,56 +1,106 @@
-"""Runs that wait for a warm worker, and the workers: a queue in the control store."""
+"""What is asked of the workers, who was given it, and how far it is; the workers themselves, and which of them manages."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
-
-import psycopg
+import json
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Literal, NamedTuple
+from uuid import UUID
 
 from dwh_assets.control.database import Database
+from dwh_assets.control.phases import StoredNote, put_phases
 from dwh_assets.control.statements import sql
 
 Row = dict[str, Any]
-CHANNEL = "dwh_assignment"
+Status = Literal["ACCEPTED", "RUNNING", "FINISHED", "FAILED", "REJECTED"]
 
 
-class AssignmentStore:
+class Beat(NamedTuple):
+    """What a worker said of itself, and when the bus took it."""
+
+    id: UUID
+    state: str
+    at: datetime
+
+
+class Move(NamedTuple):
+    """A status that a worker reported of an assignment."""
+
+    id: UUID
+    worker: UUID
+    status: Status
+    comment: str | None = None
+
+
+class RequestStore:
+    """The side of those who ask."""
+
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def ask(self, run_id: str) -> None:
-        """Let the next free worker carry out this run."""
-        self.database.fetch(sql("ask_for_worker"), run_id=run_id)
+    def ask(self, kind: str, name: str, topic: str | None = None, priority: int = 0, **configuration: Any) -> bool:
+        """Let a worker carry it out; False if that is asked for already. The worker is told kind, name and configuration."""
+        given = json.dumps(configuration | {"kind": kind, "name": name})
+        parameters = {"kind": kind, "name": name, "topic": topic, "priority": priority, "configuration": given}
+        return bool(self.database.execute(sql("ask_request"), **parameters))
 
-    def take(self, worker: str) -> str | None:
-        row = self.database.fetch_one(sql("take_assignment"), worker=worker)
-        return None if row is None else row["run_id"]
+    def cancel(self, kind: str, name: str) -> Row | None:
+        return self.database.fetch_one(sql("cancel_request"), kind=kind, name=name)
 
-    def end(self, run_id: str) -> None:
-        self.database.execute(sql("end_assignment"), run_id=run_id)
+    def wait(self) -> bool:
+        """Does any of them wait for a worker?"""
+        (row,) = self.database.fetch(sql("requests_wait"))
+        return row["found"]
 
-    def cancel(self, run_id: str) -> Row | None:
-        return self.database.fetch_one(sql("cancel_assignment"), run_id=run_id)
-
-    def state(self, run_id: str) -> Row | None:
-        return self.database.fetch_one(sql("assignment_state"), run_id=run_id)
-
-    def beat(self, worker: str) -> None:
-        self.database.execute(sql("beat_worker"), worker=worker)
-
-    def leave(self, worker: str) -> None:
-        self.database.execute(sql("end_worker"), worker=worker)
+    def state(self, kind: str, name: str) -> Row | None:
+        return self.database.fetch_one(sql("request_state"), kind=kind, name=name)
 
 
-@contextmanager
-def listening(url: str) -> Iterator[psycopg.Connection[Any]]:
-    """A connection that hears of runs that wait."""
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"listen {CHANNEL}".encode())
-        yield connection
+class WorkerStore:
+    """The side of a worker. What it reports goes by the bus; here it asks whether it still may."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def register(self, worker: UUID, host: str, pid: int) -> None:
+        self.database.execute(sql("register_worker"), id=worker, host=host, pid=pid)
+
+    def leave(self, worker: UUID) -> None:
+        self.database.execute(sql("end_worker"), id=worker)
+
+    def start(self, assignment: UUID, worker: UUID) -> bool:
+        """False: this worker was too slow, or nobody wants it any more. Without it an expired assignment would run twice."""
+        return bool(self.database.fetch(sql("start_assignment"), id=assignment, worker=worker))
+
+    def held(self, assignment: UUID, worker: UUID) -> Row | None:
+        return self.database.fetch_one(sql("assignment_held"), id=assignment, worker=worker)
 
 
-def heard(connection: psycopg.Connection[Any], seconds: float) -> bool:
-    """Wait until a run is asked for, at most so long."""
-    return any(True for _ in connection.notifies(timeout=seconds, stop_after=1))
+class ManagerStore:
+    """The side of the manager. Any number of them may act at once: each act is one statement under row locks."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    def lead(self, worker: UUID, seconds: float, online: float, silence: float) -> bool:
+        parameters = {"id": worker, "seconds": seconds, "online": online, "silence": silence}
+        return bool(self.database.fetch(sql("take_manager_lease"), **parameters))
+
+    def resign(self, worker: UUID) -> None:
+        self.database.execute(sql("release_manager_lease"), id=worker)
+
+    def note(self, beats: Iterable[Beat], moves: Iterable[Move], phases: Iterable[StoredNote]) -> None:
+        """Write down what workers have said, in one transaction; said twice or in another order, it comes to the same."""
+        with self.database.transaction() as connection:
+            for beat in beats:
+                connection.execute(sql("beat_worker"), beat._asdict())
+            for move in moves:
+                connection.execute(sql("move_assignment"), move._asdict())
+            put_phases(connection, phases)
+
+    def assign(self, online: float) -> list[Row]:
+        return self.database.fetch(sql("assign_requests"), online=online)
+
+    def lose(self, silence: float, expiry: float) -> list[Row]:
+        return self.database.fetch(sql("lose_assignments"), silence=silence, expiry=expiry)

@@ -143,6 +143,7 @@ def _columns(module: Module) -> dict[str, Any]:
         "attempts": module.attempts,
         "backoff": module.backoff,
         "timezone": module.timezone,
+        "priority": module.priority,
     } | _window(module.time)
 
 

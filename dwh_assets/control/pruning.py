@@ -11,7 +11,7 @@ from dwh_assets.control.statements import sql
 BATCH = 1000
 EVENTS_BATCH = 50_000  # each removal of events is an event itself, and nobody waits for one
 # In this order: what refers to others goes before them. Events are kept longest, by an age of their own.
-HISTORY = ("executions", "blocks", "alerts", "assignments", "workers", "batch_instances", "maintenance")
+HISTORY = ("executions", "blocks", "alerts", "requests", "workers", "batch_instances", "maintenance")
 EVENTS = "events"
 
 

@@ -14,6 +14,7 @@ from dwh_assets.control.ingest import Ingested
 from dwh_assets.engine.check import check
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
+from dwh_assets.engine.phases import Phases
 from dwh_assets.engine.stage import StagedAttempt, key_of, stage
 from dwh_assets.model.block import BlockStats, Claim, RowCounts, Start
 from dwh_assets.model.errors import (
@@ -30,6 +31,7 @@ from dwh_assets.model.errors import (
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage
 from dwh_assets.model.parameter import Parameter, resolve
+from dwh_assets.model.phase import Totals
 from dwh_assets.processors.transform import code_version
 from dwh_assets.warehouse.branches import branch_of, drop
 from dwh_assets.warehouse.publish import Pointer, discard, next_metadata, sweep
@@ -56,14 +58,17 @@ def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False
         claim = engine.claims.claim(topic, _code_version(engine, lineage, topic, of_batch), force, start)
     except NotDue as error:
         return Outcome("idle", topic, str(error))
-    began = time.monotonic()
+    began, phases = time.monotonic(), Phases(claim, engine.tell_phases)
     try:
         with Lease(engine.claims, claim).kept() as lease:
-            stats = _load(engine, lineage, replace(claim, of_batch=of_batch), lease, began)
+            stats = _load(engine, lineage, replace(claim, of_batch=of_batch), lease, phases, began)
     except Exception as error:  # noqa: BLE001 - every failure of an attempt is written down, then judged
-        return _failed(engine, claim, error)
+        outcome = _failed(engine, claim, error)
+        phases.fail()
+        return outcome
     except BaseException:
         _interrupted(engine, claim)
+        phases.fail()
         raise
     rows = sum(s.rows for s in stats)
     seconds = time.monotonic() - began
@@ -79,14 +84,18 @@ def _code_version(engine: Engine, lineage: Lineage, topic: str, of_batch: Sequen
     return code_version(module, engine.settings.transforms_folder, resolve(lineage.parameters, of_batch, module.parameters))
 
 
-def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, began: float) -> list[BlockStats]:
+def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: Phases, began: float) -> list[BlockStats]:
     claim = with_parameters(claim, lineage)
-    staged = stage(engine, lineage, claim, lease)
+    staged = stage(engine, lineage, claim, lease, phases)
     failpoint("check.before")
     stats = check(claim, staged, time.monotonic() - began, engine.spark.memory())
     failpoint("check.after")
     lease.check()
+    read, rows = sum(s.base_rows for s in stats), sum(s.rows for s in stats)
+    transformed = Totals(read, rows, staged.counts.rejected)
+    phases.turn({"data-extract": Totals(read, read, 0), "data-transform": transformed}, ["data-load"])
     publish(engine, lineage, claim, staged, stats, lease)
+    phases.turn({"data-load": Totals(rows, rows, 0)})
     return stats
 
 

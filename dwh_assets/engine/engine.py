@@ -23,9 +23,11 @@ from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.partitions import PartitionStore
+from dwh_assets.control.phases import PhaseStore
 from dwh_assets.control.server import store_url
 from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
+from dwh_assets.engine.phases import Tell
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.module import Lineage, Module, SourceTable
 from dwh_assets.sources.folder import FolderSource
@@ -62,6 +64,7 @@ class Engine:
         self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)
         self.commands = CommandStore(self.database, self.worker, settings.lease_seconds)
         self.maintenance = MaintenanceStore(self.database, self.worker, settings.lease_seconds)
+        self.tell_phases: Tell = PhaseStore(self.database).note
         self.spark = SparkServer(settings)
         self._sessions = threading.local()
         self._opened: list[SparkSession] = []

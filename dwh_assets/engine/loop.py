@@ -75,9 +75,9 @@ class Loop:
         return now.lineage, now.due
 
     def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[None]], due: list[Row]) -> None:
-        """Fill the free slots, the topic that has waited longest first."""
+        """Fill the free slots, the topic that has waited longest first; each step of its priority counts as a minute."""
         free = self.engine.settings.slots - len(running)
-        waiting = sorted((row for row in due if row["topic"] not in running), key=lambda row: str(row["last_end"] or ""))
+        waiting = sorted((row for row in due if row["topic"] not in running), key=_rank)
         self._crowded = len(waiting) > free
         for row in waiting[:free]:
             running[row["topic"]] = pool.submit(self._work_off, row["topic"])
@@ -135,3 +135,8 @@ class Loop:
         self._swept = time.monotonic()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
+
+
+def _rank(row: Row) -> float:
+    waits_since = row["last_end"].timestamp() if row["last_end"] else 0.0
+    return waits_since - 60.0 * row["priority"]

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 from dwh_assets.engine.damage import naming_blocks
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.lease import Lease
+from dwh_assets.engine.phases import Phases
 from dwh_assets.model.block import Block, Claim, RowCounts
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.phase import Totals
 from dwh_assets.processors.ingest import stage_columns
 from dwh_assets.processors.output import Reading, output_rows, transforms_of
 from dwh_assets.processors.processor import AUDIT, Processor, Work
@@ -44,7 +46,8 @@ class StagedAttempt:
     rejected: Staged | None = None  # what is on its branch
 
 
-def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> StagedAttempt:
+def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: Phases) -> StagedAttempt:
+    phases.turn(begun=["data-extract"])
     processor = processor_named(claim.module.processor)
     rejects = _rejects(engine, claim)
     rekeyed = rejects is not None and _rekeyed(engine, lineage, claim)
@@ -63,7 +66,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease) -> Stage
     failpoint("stage.before")
     with _fingerprints(claim, reading, processor) as fingerprints, naming_blocks(engine, reading.snapshots):
         if blocks:
-            work, counts = _write(engine, claim, processor, reading, forked, blocks, rejects, rekeyed)
+            work, counts = _write(engine, claim, processor, reading, forked, blocks, rejects, rekeyed, phases)
         else:
             work, counts = _take_out(claim, processor, session, forked, rejects)
         lease.check()
@@ -142,7 +145,9 @@ def _write(
     blocks: tuple[Block, ...],
     rejects: Rejects | None,
     rekeyed: bool,
+    phases: Phases,
 ) -> tuple[Work, RowCounts]:
+    phases.turn(begun=["structure-transform"])
     folder, prefix = engine.settings.transforms_folder, f"dwh_{claim.execution_id}"
     transforms = transforms_of(reading.session, claim.module, folder, reading.tables(), prefix)
     rows = output_rows(transforms, reading, blocks, processor, claim.execution_id)
@@ -150,6 +155,7 @@ def _write(
     if rejects is not None:
         given = stage_columns(given)
     columns = check_output(engine.catalog, claim.target, given, allow_missing=processor.forgets)
+    phases.turn({"structure-transform": Totals()}, ["data-transform"])
     touched = tuple(dict.fromkeys((*claim.blocks, *blocks)))
     written = rows.select(*columns, *AUDIT)
     if processor.merges:

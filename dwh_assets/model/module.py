@@ -83,6 +83,7 @@ class Module:
     expect: dict[str, str] = field(default_factory=dict)
     parameters: tuple[Parameter, ...] = ()  # its own; during an attempt all that hold for it
     allow_truncate: bool = False
+    priority: int = 0
 
     @property
     def base(self) -> str:

@@ -11,20 +11,24 @@ from dagster._core.storage.dagster_run import DagsterRun
 from dagster._serdes import ConfigurableClass, ConfigurableClassData
 
 from dwh_assets.config.settings import load_settings
-from dwh_assets.control.assignments import AssignmentStore
+from dwh_assets.control.assignments import RequestStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.server import store_url
-
-SILENCE = 30.0  # seconds after which a worker that is not heard of has lost its run
+from dwh_assets.orchestration.names import PRIORITY_TAG, TOPIC_TAG
+from dwh_assets.orchestration.run_handler import KIND
+from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.manager import Dispatch
 
 
 class WarmRunLauncher(RunLauncher, ConfigurableClass):
-    """Puts runs into the control store's queue; workers (`dwh up` starts them) take them from there."""
+    """Asks for runs as for everything that workers carry out (`dwh up` starts them)."""
 
     def __init__(self, home: str, inst_data: ConfigurableClassData | None = None) -> None:
         settings = load_settings(home=home)
         self._database = Database(store_url(settings), deadline=settings.deadline_seconds, size=2)
-        self._assignments = AssignmentStore(self._database)
+        self._requests = RequestStore(self._database)
+        self._dispatch = Dispatch(self._database, PostgresBus(self._database), settings)
+        self._silence = settings.silence_seconds
         self._inst_data = inst_data
         super().__init__()
 
@@ -41,16 +45,16 @@ class WarmRunLauncher(RunLauncher, ConfigurableClass):
         return cls(config_value["home"], inst_data)
 
     def launch_run(self, context: LaunchRunContext) -> None:
-        self._assignments.ask(context.dagster_run.run_id)
+        run = context.dagster_run
+        self._dispatch.ask(KIND, run.run_id, run.tags.get(TOPIC_TAG), _priority(run))
 
     def terminate(self, run_id: str) -> bool:
-        """The worker hears of it within a second; a run that still waits is over at once."""
+        """The worker hears of it at once; a run that still waits is over with that."""
         run = self._instance.get_run_by_id(run_id)
         if run is None or run.is_finished:
             return False
         self._instance.report_run_canceling(run)
-        found = self._assignments.cancel(run_id)
-        if found is None or found["waiting"]:
+        if self._dispatch.cancel(KIND, run_id):
             self._instance.report_run_canceled(run)
         return True
 
@@ -59,17 +63,23 @@ class WarmRunLauncher(RunLauncher, ConfigurableClass):
         return True
 
     def check_run_worker_health(self, run: DagsterRun) -> CheckRunHealthResult:
-        found = self._assignments.state(run.run_id)
+        found = self._requests.state(KIND, run.run_id)
         if found is None:
             return CheckRunHealthResult(WorkerStatus.NOT_FOUND, "no worker was asked for this run")
+        if found["ended_at"] is not None and run.status != DagsterRunStatus.CANCELING:
+            return CheckRunHealthResult(WorkerStatus.FAILED, f"its worker ended without finishing the run: {found['problem']}")
         if found["worker"] is None:
             return CheckRunHealthResult(WorkerStatus.RUNNING, "waits for a free worker")
-        if found["ended_at"] is not None and run.status not in (DagsterRunStatus.CANCELING,):
-            return CheckRunHealthResult(WorkerStatus.FAILED, f"worker {found['worker']} ended without finishing the run")
-        if found["unseen"] > SILENCE:
-            text = f"worker {found['worker']} is gone; what it had not committed is loaded again by the next run"
-            return CheckRunHealthResult(WorkerStatus.FAILED, text, run_worker_id=found["worker"])
-        return CheckRunHealthResult(WorkerStatus.RUNNING, run_worker_id=found["worker"])
+        worker = str(found["worker"])
+        if found["unseen"] > self._silence:
+            text = f"worker {worker} is gone; what it had not committed is loaded again by the next run"
+            return CheckRunHealthResult(WorkerStatus.FAILED, text, run_worker_id=worker)
+        return CheckRunHealthResult(WorkerStatus.RUNNING, run_worker_id=worker)
 
     def dispose(self) -> None:
         self._database.close()
+
+
+def _priority(run: DagsterRun) -> int:
+    text = run.tags.get(PRIORITY_TAG, "0")
+    return int(text) if text.lstrip("-").isdecimal() else 0

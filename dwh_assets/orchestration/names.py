@@ -12,6 +12,7 @@ TOPIC_TAG = "dwh/topic"
 BLOCK_TAG = "dwh/block"
 BY_TAG = "dwh/by"
 EXECUTION_TAG = "dwh/execution"
+PRIORITY_TAG = "dagster/priority"  # as in Dagster's own queue
 SENSOR = "sensor"
 BUILT_IN_CHECKS = {
     "block_rows": "Rows of the newest block, and how many base rows they were made from.",

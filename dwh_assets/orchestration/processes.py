@@ -51,7 +51,6 @@ def dagster_processes(settings: Settings, read_only: bool = False) -> DagsterPro
     code = [python, "-m", "dagster", "code-server", "start", "-m", MODULE, "-h", HOST, "-p", str(code_port),
             "--location-name", LOCATION, "-d", str(settings.project)]  # fmt: skip
     web = [python, "-m", "dagster_webserver", "-h", HOST, "-p", str(ui_port), "-w", str(workspace)]
-    worker = [python, "-m", "dwh_assets.orchestration.worker"]
     daemon = [python, "-m", "dagster._daemon", "run", "-w", str(workspace)]
     url = f"http://{HOST}:{ui_port}"
     return DagsterProcesses(
@@ -59,10 +58,15 @@ def dagster_processes(settings: Settings, read_only: bool = False) -> DagsterPro
             Process("code-server", code, variables, lambda: _listens(code_port)),
             Process("webserver", [*web, "--read-only"] if read_only else web, variables, lambda: _answers(url)),
             Process("daemon", daemon, variables, lambda: True),
-            *(Process(f"worker-{number}", worker, variables, lambda: True) for number in range(1, settings.slots + 1)),
+            *worker_processes(settings, variables),
         ],
         url,
     )
+
+
+def worker_processes(settings: Settings, variables: dict[str, str], *options: str) -> list[Process]:
+    command = [sys.executable, "-m", "dwh_assets.cli", "worker", *options]
+    return [Process(f"worker-{number}", command, variables, lambda: True) for number in range(1, settings.slots + 1)]
 
 
 def _workspace(folder: Path, port: int) -> Path:

@@ -22,7 +22,7 @@ from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PART
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.module import Module
-from dwh_assets.orchestration.names import BLOCK_TAG, BY_TAG, SENSOR, TOPIC_TAG, identifier, module_key
+from dwh_assets.orchestration.names import BLOCK_TAG, BY_TAG, PRIORITY_TAG, SENSOR, TOPIC_TAG, identifier, module_key
 from dwh_assets.orchestration.partitions import PartitionLists
 from dwh_assets.orchestration.resources import Offsets
 
@@ -62,7 +62,9 @@ def evaluate(
     now = tick(engine, lambda row: row["module"] in known, area, timedelta(seconds=SECONDS - 1))
     lists.sync(context.instance, engine, modules)
     running = _running(context.instance, [row["topic"] for row in now.due])
-    requests = [_request(context.instance, engine, known, row) for row in now.due if row["topic"] not in running]
+    wanted = [row for row in now.due if row["topic"] not in running]
+    most = engine.settings.turn_blocks if len(now.due) > engine.settings.slots else None  # a turn, where not all have a worker
+    requests = [_request(context.instance, engine, known, row, most) for row in wanted]
     reasons = [*(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()), *_why(engine, now.waiting)]
     for reason in reasons if requests else ():
         context.log.info(reason)
@@ -84,10 +86,11 @@ def _running(instance: DagsterInstance, topics: Sequence[str]) -> dict[str, str]
     return {run.tags[TOPIC_TAG]: run.run_id for run in instance.get_runs(wanted)}
 
 
-def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row) -> RunRequest:
-    due = engine.partitions.due(row["topic"])
+def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row, most: int | None) -> RunRequest:
+    due = engine.partitions.due(row["topic"])[:most]
     first, last = due[0], due[-1]
     tags = {TOPIC_TAG: row["topic"], BLOCK_TAG: str(first["id"]), BY_TAG: SENSOR}
+    priority = {PRIORITY_TAG: str(row["priority"])} if row["priority"] else {}
     # Dagster remembers a run key for ever: it holds the number of runs before it, so one that died early is asked for again.
     before = instance.get_runs_count(RunsFilter(tags=tags))
     one = {"partition_key": first["key"]} if len(due) == 1 else {}
@@ -96,7 +99,7 @@ def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module]
         run_key=f"{row['topic']}/{first['id']}/{first['attempts']}/{before}",
         asset_selection=[module_key(known[row["module"]])],
         asset_check_keys=[],
-        tags=tags if one else tags | several,
+        tags=tags | priority | ({} if one else several),
         **one,
     )
 

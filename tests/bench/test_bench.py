@@ -20,6 +20,7 @@ TINY = Scale(
     rows=600, streamed=600, batch=300, maxstep=100, customers=10, blocks=3, block_rows=50,
     modules=20, shards=10, claim_set=5, ledger=300, history=400, repeats=2, defined=5, restated=3, together=2, ticks=1,
     events=200, window_block=50, windows=(100, 300), latencies=2,
+    crew_topics=3, crew_blocks=4, crew_seconds=8,
 )  # fmt: skip
 
 
@@ -31,7 +32,7 @@ def world(spark_server: SparkServer, run_folder: Path, database_url: str, tmp_pa
     engine.close()
 
 
-SLOW = {"dagster", "ingest", "overhead", "streaming"}  # what they call is called by others, too
+SLOW = {"dagster", "ingest", "overhead", "streaming", "workers"}  # what they call is called by others, too
 NAMES = [pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name in MEASUREMENTS]
 
 

@@ -33,7 +33,14 @@ def embedded(run_folder: Path, spark_server: SparkServer) -> Project:
     return Project(folder, environment(folder, DWH_SPARK_REMOTE=spark_server.start(), DWH_DEADLINE_SECONDS="10"))
 
 
-@pytest.mark.parametrize("how", ["--no-dagster", pytest.param("--dagster", marks=pytest.mark.exhaustive)])
+@pytest.mark.parametrize(
+    "how",
+    [
+        "--no-dagster",
+        pytest.param("--dagster", marks=pytest.mark.exhaustive),
+        pytest.param("--no-dagster --workers 2", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Project, how: str):
     home = embedded.folder / ".dwh"
     server = EmbeddedPostgres(home)
@@ -45,7 +52,7 @@ def test_up_loads_refuses_a_second_one_and_leaves_no_server_behind(embedded: Pro
     without_url = {name: value for name, value in with_url.items() if name != "DWH_POSTGRES_URL"}
     output = embedded.folder / "up.out"
     with output.open("w") as out:
-        up = subprocess.Popen([DWH, "up", how], env=os.environ | without_url, stdout=out, stderr=subprocess.STDOUT)
+        up = subprocess.Popen([DWH, "up", *how.split()], env=os.environ | without_url, stdout=out, stderr=subprocess.STDOUT)
     try:
         wait_until(lambda: output.read_text().count("mart.totals") > 0 or up.poll() is not None, "nothing was loaded")
         assert "2 modules, 1 sources; 3 added" in output.read_text()

@@ -142,9 +142,11 @@ def test_every_other_field_is_read(project: Any) -> None:
         measures: {revenue: sum(amount)}
         expect: {cheap: amount < 10}
         active: false
+        priority: -3
     """
     (module,) = project.write("lineage/fact/web.yaml", text).load().modules
     assert (module.table, module.tag, module.processor, module.active) == ("fact.sales", "web", "upsert", False)
+    assert module.priority == -3
     assert module.start == "2024-01-31T00:00:00+00:00"
     assert module.time == Window.parse("22:00-06:00")
     assert module.promise == timedelta(minutes=15)

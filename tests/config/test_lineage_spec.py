@@ -22,7 +22,7 @@ FULL = Module(
     shards=("a", "b"), shard_by="c", key=("k",), deleted="gone", columns={"a": "b"},
     checks=(Check("rows", "rows(min)", minimum=1), Check("unique", "unique(a)", ("a",), severity="warn")),
     measures={"m": "sum(a)"}, expect={"e": "a > 0"}, parameters=(Parameter("p", "date", "2024-01-31", "why"),),
-    allow_truncate=True,
+    allow_truncate=True, priority=5,
 )  # fmt: skip
 
 

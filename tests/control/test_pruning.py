@@ -22,8 +22,11 @@ _OTHERS = (
     "insert into dwh.alert (kind, key, severity, text, raised_at, resolved_at)"
     " values ('behind', 'over', 'warn', 'x', now() - %(age)s, now() - %(age)s)",
     "insert into dwh.alert (kind, key, severity, text, raised_at) values ('behind', 'open', 'warn', 'x', now() - %(age)s)",
-    "insert into dwh.worker (name, started_at, seen_at) values ('old', now() - %(age)s, now() - %(age)s), ('new', now(), now())",
-    "insert into dwh.assignment (run_id, worker, taken_at, ended_at) values ('r', 'old', now() - %(age)s, now() - %(age)s)",
+    "insert into dwh.worker (id, started_at, seen_at)"
+    " values (gen_random_uuid(), now() - %(age)s, now() - %(age)s), (gen_random_uuid(), now(), now())",
+    "insert into dwh.request (kind, name, ended_at) values ('dagster', 'r', now() - %(age)s)",
+    "insert into dwh.assignment (request_id, worker, status, finished_at)"
+    " select r.id, w.id, 'FINISHED', r.ended_at from dwh.request r, dwh.worker w where w.seen_at < r.ended_at + interval '1 s'",
     "insert into dwh.maintenance (task, worker, started_at, ended_at, result)"
     " values ('keep', 'w', now() - %(age)s, now() - %(age)s, 'done')",
 )
@@ -53,7 +56,7 @@ def test_old_records_go_and_the_newest_attempts_and_open_alerts_stay(
     monkeypatch.setattr(pruning, "BATCH", 4)
     found = _prune(store)
     assert found == {
-        "executions": 10, "blocks": 0, "alerts": 1, "assignments": 1, "workers": 1, "batch_instances": 0, "maintenance": 1,
+        "executions": 10, "blocks": 0, "alerts": 1, "requests": 1, "workers": 1, "batch_instances": 0, "maintenance": 1,
         "events": 1,
     }  # fmt: skip
     assert (_count(database, "execution"), _count(database, "alert"), _count(database, "worker")) == (20, 1, 1)

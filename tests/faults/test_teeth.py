@@ -16,6 +16,7 @@ from dwh_assets.engine.attempt import publish
 from dwh_assets.engine.check import check
 from dwh_assets.engine.lease import Lease
 from dwh_assets.engine.loop import Loop
+from dwh_assets.engine.phases import Phases
 from dwh_assets.engine.stage import stage
 from dwh_assets.model.block import RowCounts
 from dwh_assets.model.errors import LeaseLost
@@ -57,7 +58,7 @@ def the_rightful_holder_commits_its_block_twice(world: World, unprotected: str) 
     Loop(engine, topics=frozenset({FACT})).tick()
     claim = engine.claims.claim(FACT)
     with Lease(engine.claims, claim).kept() as lease:
-        attempt = stage(engine, world.lineage, claim, lease)
+        attempt = stage(engine, world.lineage, claim, lease, Phases(claim, engine.tell_phases))
         stats = check(claim, attempt, 1.0, None)
         publish(engine, world.lineage, claim, attempt, stats, lease)
     again = fork(engine.catalog, FACT, claim.execution_id)

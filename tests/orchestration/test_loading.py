@@ -41,6 +41,17 @@ def test_a_tick_plans_blocks_as_missing_partitions_and_asks_for_one_run_that_loa
     assert dag.project.verify() == []
 
 
+def test_a_run_has_a_turn_of_blocks_where_others_wait_and_the_priority_of_its_module(dag: Dag) -> None:
+    turn = dag.project.engine.settings.turn_blocks
+    for name in ("turn.one", "turn.two"):
+        planned(dag, name, turn + 3, maxstep="1", priority="7")
+    assert all(dag.carry_out(request).success for request in dag.requests("turn"))
+    first, second = dag.requests("turn")
+    assert first.tags["dagster/priority"] == second.tags["dagster/priority"] == "7"
+    assert dag.carry_out(first).success
+    assert sorted(len(dag.loaded_keys(name)) for name in ("turn.one", "turn.two")) == [1, 1 + turn]
+
+
 def test_committed_blocks_are_restated_in_one_job_and_unknown_keys_refused(dag: Dag) -> None:
     first, second = loaded(dag, "again.rows")
     assert dag.materialize("again.rows", first, second).success

@@ -5,7 +5,7 @@ declare
     names text;
 begin
     select string_agg(format('%I.%I', schemaname, viewname), ', ') into names
-      from pg_catalog.pg_views where schemaname in ('dwh', 'sch', 'kettle', 'direct', 'broker');
+      from pg_catalog.pg_views where schemaname in ('dwh', 'sch', 'kettle', 'direct', 'broker', 'ems');
     if names is not null then
         execute 'drop view ' || names;
     end if;

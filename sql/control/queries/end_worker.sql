@@ -1,2 +1,2 @@
--- This worker ends in order; runs that it still had are free to be judged as lost.
-update dwh.worker set ended_at = clock_timestamp(), seen_at = '-infinity' where name = %(worker)s
+-- This worker ends in order; what it still had is given to another.
+update dwh.worker set ended_at = clock_timestamp() where id = %(id)s and ended_at is null

@@ -4,7 +4,7 @@
 -- No part is a `with`: Postgres would then copy every row once more.
 -- The order of the cases is the order of the words in the documentation; dwh_assets/model/verdict.py is the same rule in Python.
 create view dwh.verdict as
-select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n.processor, n.verdict,
+select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n.processor, n.priority, n.verdict,
        n.verdict in ('DUE', 'DUE_FULL', 'DUE_REPLAY') as due,
        n.upto, n.slowest, n.unexamined, n.planned, n.planned_next, n.open_block, n.parked_block, n.restatement, n.pending_rows,
        n.last_planned_full,
@@ -54,7 +54,7 @@ from (
                     else f.upto > coalesce(f.examined, '-infinity') and f.newest > coalesce(f.examined, '-infinity') end as unexamined,
                (now() at time zone f.timezone)::time as local_time
         from (
-            select t.*, m.processor, m.area, m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
+            select t.*, m.processor, m.priority, m.area, m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
                    m.active as module_active,
                    d.least, d.is_unknown, d.slowest, d.unknown, d.newest,
                    coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.open_next, u.parked_block, u.pending_rows,

@@ -1,0 +1,72 @@
+"""The command `dwh worker`: a warm process that carries out runs and blocks."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dwh_assets.cli.opening import settings_of
+
+if TYPE_CHECKING:
+    from dwh_assets.config.settings import Settings
+    from dwh_assets.engine.engine import Engine
+    from dwh_assets.workers.job import Handler
+
+
+def worker(
+    context: typer.Context,
+    dagster: Annotated[bool, typer.Option("--dagster/--no-dagster", help="Also carry out runs of Dagster.")] = True,
+) -> None:
+    """A warm process that loads blocks and carries out Dagster's runs, one at a time; `dwh up` starts some."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("pyiceberg").setLevel(logging.WARNING)
+    settings = settings_of(context)
+    with _opened(settings, dagster) as (engine, handlers):
+        in_order = _work(engine, handlers)
+    if not in_order:
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606 - itself, with new code
+
+
+def _work(engine: Engine, handlers: dict[str, Handler]) -> bool:
+    from dwh_assets.workers.bus import PostgresBus
+    from dwh_assets.workers.freshness import Freshness
+    from dwh_assets.workers.topics import KIND, topic_handler
+    from dwh_assets.workers.worker import Worker
+
+    engine.session()  # now, so that the first block need not wait for it
+    bus = PostgresBus(engine.database, engine.settings.message_seconds)
+    fresh = Freshness(engine.lineage, engine.settings)
+    return Worker(engine.database, bus, handlers | {KIND: topic_handler(engine)}, engine.settings, fresh.outdated).work()
+
+
+@contextmanager
+def _opened(settings: Settings, dagster: bool) -> Iterator[tuple[Engine, dict[str, Handler]]]:
+    from dwh_assets.engine.engine import open_engine
+    from dwh_assets.engine.presence import using_servers
+
+    with using_servers(settings), open_engine(settings) as engine:
+        if not dagster:
+            yield engine, {}
+            return
+        with _dagster(engine) as handlers:
+            yield engine, handlers
+
+
+@contextmanager
+def _dagster(engine: Engine) -> Iterator[dict[str, Handler]]:
+    from dagster import DagsterInstance
+
+    from dwh_assets.orchestration.project import using
+    from dwh_assets.orchestration.run_handler import KIND, run_handler
+
+    with using(engine), DagsterInstance.get() as instance:
+        from dwh_assets.orchestration import definitions  # noqa: F401 - loaded now, so that the first run need not wait for it
+
+        instance.optimize_for_webserver(statement_timeout=60_000, pool_recycle=3600, max_overflow=10)
+        yield {KIND: run_handler(instance, engine)}

@@ -1,0 +1,46 @@
+"""The loop whose blocks are loaded by workers: it ticks, and asks for each topic that is due."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from dwh_assets.engine.alerts import AlertRounds
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.loop import Loop
+from dwh_assets.model.errors import Transient
+from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.manager import Dispatch
+from dwh_assets.workers.topics import KIND
+
+logger = logging.getLogger(__name__)
+
+
+def ask_for_due(engine: Engine, stop: threading.Event) -> None:
+    """Until told to stop. A topic that was asked for and waits, or is being loaded, is not asked for twice."""
+    loop = Loop(engine)
+    dispatch = Dispatch(engine.database, PostgresBus(engine.database, engine.settings.message_seconds), engine.settings)
+    with AlertRounds(engine) as alerts:
+        while not stop.is_set():
+            try:
+                _, due = loop.tick()
+                for row in due:
+                    dispatch.ask(KIND, row["topic"], row["topic"], row["priority"])
+                alerts.begin_if_due()
+            except Transient as error:
+                logger.warning("tick: %s", error)
+            stop.wait(engine.settings.tick_seconds)
+
+
+@contextmanager
+def asking(engine: Engine, stop: threading.Event) -> Iterator[None]:
+    """Beside what the caller does, until it is done."""
+    thread = threading.Thread(target=ask_for_due, args=(engine, stop), name="ticks", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()

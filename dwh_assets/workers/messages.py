@@ -1,0 +1,224 @@
+"""What workers and their manager say to each other: the messages of the topics ems.heartbeat, ems.control and ems.progress."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+from uuid import UUID
+
+from pydantic import AwareDatetime, Field, TypeAdapter, ValidationError
+
+from dwh_assets.model.phase import UNKNOWN, Phase
+
+HEARTBEAT, CONTROL, PROGRESS = "ems.heartbeat", "ems.control", "ems.progress"
+TOPICS = (HEARTBEAT, CONTROL, PROGRESS)
+SCHEMAS = Path(__file__).parent / "schemas"  # for those who write a worker or a manager of their own
+State = Literal["idle", "busy"]
+Total = Annotated[int, Field(ge=UNKNOWN, strict=True)]
+
+
+class BadMessage(ValueError):
+    """A text that is no message, or one of a type that nobody here knows."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Message:
+    """`timestamp` is the sender's clock: it is shown to people, and nothing is decided by it."""
+
+    type: ClassVar[str]
+    topic: ClassVar[str]
+    in_info: ClassVar[tuple[str, ...]] = ("timestamp",)  # fields outside of the payload
+
+    timestamp: AwareDatetime = field(default_factory=_now)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Heartbeat(Message):
+    type: ClassVar[str] = "heartbeat"
+    topic: ClassVar[str] = HEARTBEAT
+
+    id: UUID
+    state: State
+
+
+@dataclass(frozen=True, kw_only=True)
+class Command(Message):
+    topic: ClassVar[str] = CONTROL
+    in_info: ClassVar[tuple[str, ...]] = ("timestamp", "assignee")
+
+    assignee: UUID
+    etl_execution_id: UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assign(Command):
+    type: ClassVar[str] = "etl-execution-assign"
+
+    configuration: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cancel(Command):
+    """Not in the seed: end this execution now, and the Spark job with it."""
+
+    type: ClassVar[str] = "etl-execution-cancel"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress(Message):
+    topic: ClassVar[str] = PROGRESS
+
+    etl_execution_id: UUID
+    assignee: UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class Accepted(Progress):
+    type: ClassVar[str] = "etl-execution-accepted"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rejected(Progress):
+    type: ClassVar[str] = "etl-execution-rejected"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Started(Progress):
+    type: ClassVar[str] = "etl-execution-started"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished(Progress):
+    type: ClassVar[str] = "etl-execution-finished"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed(Progress):
+    type: ClassVar[str] = "etl-execution-failed"
+
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stream(Message):
+    """`instance_id` is the worker. `execution` is not in the seed: the number of the attempt at a block, where it is one."""
+
+    topic: ClassVar[str] = PROGRESS
+
+    etl_execution_id: UUID
+    phase: Phase
+    data_stream_name: str
+    instance_id: UUID
+    execution: Annotated[int, Field(strict=True)] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamStarted(Stream):
+    type: ClassVar[str] = "etl-data-stream-started"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamFinished(Stream):
+    type: ClassVar[str] = "etl-data-stream-finished"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamFailed(Stream):
+    """Not in the seed: the phase in which an execution failed."""
+
+    type: ClassVar[str] = "etl-data-stream-failed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamStats(Stream):
+    type: ClassVar[str] = "etl-data-stream-stats"
+
+    total_in_messages: Total
+    total_out_messages: Total
+    total_failed_messages: Total
+
+
+MESSAGES: dict[str, type[Message]] = {
+    kind.type: kind
+    for kind in (
+        Heartbeat, Assign, Cancel, Accepted, Rejected, Started, Finished, Failed,
+        StreamStarted, StreamFinished, StreamFailed, StreamStats,
+    )
+}  # fmt: skip
+
+
+def to_json(message: Message) -> str:
+    values = _adapter(type(message)).dump_python(message, mode="json", exclude_none=True)
+    info = {"type": message.type} | {_camel(name): values.pop(name) for name in message.in_info}
+    return json.dumps({"info": info, "payload": {_camel(name): value for name, value in values.items()}})
+
+
+def parse(text: str) -> Message:
+    """The message of a text; fields that nobody here knows are left aside, so that others may add some."""
+    try:
+        envelope = json.loads(text)
+        info, payload = dict(envelope["info"]), dict(envelope["payload"])
+        kind, _ = MESSAGES[info["type"]], info["timestamp"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadMessage(f"not a message with a known type and a timestamp ({type(error).__name__}): {text:.200}") from error
+    given = {name: (info if name in kind.in_info else payload).get(_camel(name)) for name in _names(kind)}
+    try:
+        return _adapter(kind).validate_python({name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        places = ", ".join(sorted({str(found["loc"][0]) for found in error.errors()}))
+        raise BadMessage(f"not a valid {kind.type}, see {places}: {text:.200}") from error
+
+
+def schema(kind: type[Message]) -> dict[str, Any]:
+    """The JSON schema of a message as it is on the bus."""
+    flat = _adapter(kind).json_schema()
+    required = set(flat.get("required", ())) | {"timestamp"}
+
+    def part(names: list[str], fixed: dict[str, Any]) -> dict[str, Any]:
+        properties = fixed | {_camel(name): _without_title(flat["properties"][name]) for name in names}
+        wanted = [*fixed, *(_camel(name) for name in names if name in required)]
+        return {"type": "object", "properties": properties, "required": wanted}
+
+    info = part([name for name in _names(kind) if name in kind.in_info], {"type": {"const": kind.type}})
+    payload = part([name for name in _names(kind) if name not in kind.in_info], {})
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": kind.type,
+        "description": f"A message of the topic {kind.topic}.",
+        "type": "object",
+        "properties": {"info": info, "payload": payload},
+        "required": ["info", "payload"],
+    }
+
+
+def write_schemas(folder: Path = SCHEMAS) -> None:
+    for name, kind in MESSAGES.items():
+        (folder / f"{name}.json").write_text(json.dumps(schema(kind), indent=2) + "\n")
+
+
+def _without_title(entry: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in entry.items() if name != "title"}
+
+
+@cache
+def _adapter(kind: type[Message]) -> TypeAdapter[Message]:
+    return TypeAdapter(kind)
+
+
+@cache
+def _names(kind: type[Message]) -> tuple[str, ...]:
+    return tuple(f.name for f in fields(kind))
+
+
+@cache
+def _camel(name: str) -> str:
+    return re.sub(r"_([a-z])", lambda found: found[1].upper(), name)
