@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 
 from dwh_assets.cli.opening import who
@@ -15,7 +15,7 @@ from dwh_assets.demo.feed import Feed
 from dwh_assets.demo.streams import STREAMS
 from dwh_assets.engine.apply import Preview, apply
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.presence import needs_broker, start_broker
+from dwh_assets.engine.presence import keeping_broker, needs_broker, start_broker
 from dwh_assets.model.module import Lineage
 
 
@@ -40,7 +40,7 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     _tell(engine, lineage, applied, brokers, fed)
     for text in applied.warnings:
         warn(text)
-    with _feeding(feeder, stop):
+    with keeping_broker(settings, stop) if brokers else nullcontext(), _feeding(feeder, stop):
         yield
 
 

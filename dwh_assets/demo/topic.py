@@ -54,6 +54,5 @@ class Topic:
 def _away(why: str) -> SourceDown:
     return SourceDown(
         f"the broker of the demo's topic {TOPIC} did not take its events ({why}).\n"
-        "They are sent again with the next round; what it has got twice is loaded once.\n"
-        "If the broker is the one of this home and has died, `dwh kafka up` starts it again."
+        "They are sent again with the next round; what it has got twice is loaded once."
     )

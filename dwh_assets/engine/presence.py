@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import signal
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -12,8 +14,10 @@ from pathlib import Path
 
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.server import EmbeddedPostgres
-from dwh_assets.model.errors import AlreadyRunning
+from dwh_assets.model.errors import AlreadyRunning, Transient
 from dwh_assets.model.module import Lineage
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -102,6 +106,26 @@ def start_broker(settings: Settings) -> str:
     if not server.running():
         (settings.home / "owned" / "kafka").touch()  # as `present` does for those that are known before: the last user ends it
     return server.start()
+
+
+@contextmanager
+def keeping_broker(settings: Settings, stop: threading.Event, every: float = 5.0) -> Iterator[None]:
+    """Start the broker of this home again when it dies, until `stop` is set: nobody else would."""
+
+    def keep() -> None:
+        while not stop.wait(every):
+            try:
+                start_broker(settings)
+            except Transient as error:
+                _log.warning("%s", error)
+
+    thread = threading.Thread(target=keep, name="broker", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 def _spark_runs(settings: Settings) -> bool:
