@@ -77,7 +77,7 @@ def _version(java: Path) -> int | None:
 
 
 def _ensure_jars(java: Path, folder: Path) -> None:
-    missing = [package for package in PACKAGES if not (folder / f"{package[1]}-{package[2]}.jar").exists()]
+    missing = [package for package in PACKAGES if not (folder / _jar(package)).exists()]
     if not missing:
         return
     with locked(folder / "lock"):
@@ -96,22 +96,25 @@ def _fetch(java: Path, folder: Path, package: tuple[str, str, str], parts: str =
             capture_output=True, text=True,
         )  # fmt: skip
         jars = list(Path(fresh).glob("*.jar"))
-        if ended.returncode or not any(jar.name == f"{package[1]}-{package[2]}.jar" for jar in jars):
+        if ended.returncode or not any(jar.name == _jar(package) for jar in jars):
             raise SparkDown(
                 f"the jar {':'.join(package)} could not be fetched from Maven Central; nothing was started.\n"
                 f"Try again when the network is there, or put the jar into {folder} (DWH_JARS).\n{ended.stdout[-1000:]}"
             )
-        for jar in jars:
+        for jar in sorted(jars, key=lambda jar: jar.name == _jar(package)):  # its own last: it stands for all
             jar.replace(folder / jar.name)
 
 
-def packages_folder(java: Path, package: tuple[str, str, str]) -> Path:
-    """A package with everything it needs, in a folder of its own beside Spark's jars."""
-    folder = jars_folder() / f"{package[1]}-{package[2]}"
+def packages_folder(java: Path, *packages: tuple[str, str, str]) -> Path:
+    """Packages with everything they need, in a folder of their own beside Spark's jars, named after the first."""
+    folder = jars_folder() / f"{packages[0][1]}-{packages[0][2]}"
     with locked(jars_folder() / "lock"):
-        if not folder.exists():
-            fresh = folder.with_name(folder.name + ".new")
-            fresh.mkdir(parents=True, exist_ok=True)
-            _fetch(java, fresh, package, "default")
-            fresh.replace(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        for package in packages:
+            if not (folder / _jar(package)).exists():
+                _fetch(java, folder, package, "default")
     return folder
+
+
+def _jar(package: tuple[str, str, str]) -> str:
+    return f"{package[1]}-{package[2]}.jar"

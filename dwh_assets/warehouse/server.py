@@ -95,7 +95,7 @@ class SparkServer:
             "spark.sql.extensions": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
             # Of 60 flipped bits 27 gave wrong results in silence without it, none with it.
             "spark.hadoop.parquet.page.verify-checksum.enabled": "true",
-            "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|credential",
+            "spark.redaction.regex": "(?i)secret|password|token|access[.]?key|credential|jaas",
             **SESSION_DEFAULTS,
         }
 

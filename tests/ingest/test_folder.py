@@ -84,9 +84,7 @@ def test_lines_that_cannot_be_read_are_dead_letters_and_can_be_replayed(inbox: I
         ("a.csv", 3, "malformed"),
         ("a.csv", 5, "no_key"),
     ]
-    at = {"at": {"type": "string"}}
-    inbox.declare("csv", properties={**SCHEMA["properties"], "when": {"type": "string"}, "at": SCHEMA["properties"]["at"]})
-    assert at
+    inbox.declare("csv", properties={**SCHEMA["properties"], "note": {"type": "string"}})
     engine = inbox.project.engine
     replay(engine, engine.lineage.active(), inbox.project.acts(), TABLE, "try again")
     inbox.project.load()

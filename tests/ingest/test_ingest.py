@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -121,15 +122,16 @@ def test_a_changed_key_takes_effect_with_the_ids_of_the_window_made_anew(stream:
     assert stream.project.verify() == []
 
 
-def test_an_event_that_is_older_than_the_window_is_no_longer_compared(stream: Stream) -> None:
-    applied(stream, event_time=None, retention="1min", replay="0", dedup_age="2min").send([event(1)])
+def test_an_id_that_has_left_the_window_is_no_longer_known(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dwh_assets.model.events.CLOCK_SKEW", timedelta())
+    applied(stream, event_time=None, retention="1s", replay="0", dedup_age="2s").send([event(1)], partition=0)
     stream.project.load()
-    database = stream.project.engine.database
-    database.execute("update dwh.topic set examined = null")
-    assert stream.products() == [1]
-    stream.send([event(1), event(2)])
+    engine, loaded = stream.project.engine, stream.project.blocks(TABLE)[0]["next_pos"]
+    while engine.database.clock() < loaded + timedelta(seconds=3):
+        time.sleep(0.1)
+    stream.send([event(1), event(1), event(2)], partition=0)
     stream.project.load()
-    assert stream.products() == [1, 2]
+    assert stream.products() == [1, 1, 2]
 
 
 def test_partitions_that_are_added_are_taken_in_from_their_first_event(stream: Stream) -> None:

@@ -17,7 +17,10 @@ from dwh_assets.model.errors import SourceDown
 from dwh_assets.warehouse import java
 from dwh_assets.warehouse.background import Background
 
-PACKAGE = ("org.apache.kafka", "kafka_2.13", "4.1.1")
+PACKAGES = (
+    ("org.apache.kafka", "kafka_2.13", "4.1.1"),
+    ("org.slf4j", "slf4j-simple", "1.7.36"),  # or it would write no log at all
+)
 
 
 class KafkaServer:
@@ -108,8 +111,10 @@ class KafkaServer:
 
     def _java(self, *words: str) -> list[str]:
         runtime = java.find_java()
-        jars = java.packages_folder(runtime, PACKAGE)
-        return [str(runtime), "-Xmx512m", "-Xms128m", f"-Dkafka.logs.dir={self._folder}", "-cp", f"{jars}/*", *words]
+        jars = java.packages_folder(runtime, *PACKAGES)
+        log = "-Dorg.slf4j.simpleLogger"
+        options = [f"-Dkafka.logs.dir={self._folder}", f"{log}.defaultLogLevel=warn", f"{log}.showDateTime=true"]
+        return [str(runtime), "-Xmx512m", "-Xms128m", *options, "-cp", f"{jars}/*", *words]
 
     def _environment(self) -> dict[str, str]:
         return {name: value for name, value in os.environ.items() if not name.startswith(("KAFKA_", "DWH_"))}
