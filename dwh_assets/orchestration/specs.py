@@ -40,7 +40,7 @@ def module_spec(project: Project, module: Module) -> AssetSpec:
         skippable=True,  # a run says itself what it loaded
         group_name=identifier(module.area or "default"),
         owners=[team(module.owner)] if module.owner else None,
-        kinds={"spark", "iceberg", "sql" if _all_sql(module) else "python"},
+        kinds={"spark", "iceberg", _kind(project, module)},
         description=_description(module, folder),
         metadata=_metadata(project, module),
         code_version=code_version(module, folder, resolve(project.lineage.parameters, (), module.parameters)),
@@ -71,8 +71,11 @@ def check_specs(module: Module) -> list[AssetCheckSpec]:
     return [*built_in, *declared]
 
 
-def _all_sql(module: Module) -> bool:
-    return all(transform.endswith(".sql") for transform in module.transforms)
+def _kind(project: Project, module: Module) -> str:
+    """What its rows come by: SQL, Python, or a stream of events."""
+    if module.processor == "ingest":
+        return next((source.kind for source in project.lineage.sources if source.name == module.base), "kafka")
+    return "sql" if all(transform.endswith(".sql") for transform in module.transforms) else "python"
 
 
 def _description(module: Module, folder: Path) -> str:
