@@ -269,7 +269,7 @@ HOT: dict[str, dict[str, Any]] = {
     "first_unfinished_block": {"topic_id": 77},
     "lock_topic": {"topic": "big.t7:3"},
     "lock_topics": {"topics": ["big.t7:3", "big.t8:3"]},
-    "lock_topic_for_plan": {"topic_id": 77, "token": 0, "next_pos": ANCHOR, "next_id": 0},
+    "lock_topic_for_plan": {"topic_id": 77, "token": 0, "next_pos": ANCHOR, "next_id": 0, "above": None},
     "judge_topics": {"ids": [77, 78]},
     "fail_lost_execution": {"topic_id": 77},
     "select_verdicts_of": {"topics": ["big.t7:3", "big.t8:3"]},
