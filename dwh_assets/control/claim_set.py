@@ -17,7 +17,7 @@ from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block, Claim, Start
 from dwh_assets.model.errors import ActRefused, DwhError, NotDue, Refused, StartRefused
 from dwh_assets.model.evaluation import PROCEED, Decision, LinkState, ModuleFacts, evaluate_module
-from dwh_assets.model.failpoints import failpoint, protected
+from dwh_assets.model.failpoints import failpoint, local_clock, protected
 from dwh_assets.model.module import Module
 from dwh_assets.model.verdict import DUE
 
@@ -217,6 +217,7 @@ class ClaimSet:
                 "batch_instance": None if self.start is None else self.start.instance,
                 "worker": self.worker,
                 "lease": self.lease_seconds,
+                "local_clock": None if protected("clock") else local_clock(),
             },
         ).fetchall()
         failpoint("claim.inside")

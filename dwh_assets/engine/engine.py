@@ -9,6 +9,7 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from dwh_assets.config.settings import Settings
@@ -29,6 +30,7 @@ from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
 from dwh_assets.engine.phases import Tell
 from dwh_assets.model.errors import SourceError
+from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Lineage, Module, SourceTable
 from dwh_assets.sources.folder import FolderSource
 from dwh_assets.sources.iceberg import IcebergSource
@@ -66,7 +68,8 @@ class Engine:
         self.maintenance = MaintenanceStore(self.database, self.worker, settings.lease_seconds)
         self.tell_phases: Tell = PhaseStore(self.database).note
         self.spark = SparkServer(settings)
-        self._sessions = threading.local()
+        # A session a thread: settings of one attempt must not reach the statements of another (R12).
+        self._sessions = threading.local() if protected("session") else SimpleNamespace()
         self._opened: list[SparkSession] = []
         self._counted: dict[int, tuple[int, int]] = {}  # block -> late rows, and the files that they were counted in
         self._postgres: dict[tuple[str, tuple[str, str], str | None], tuple[SourceTable, PostgresSource]] = {}

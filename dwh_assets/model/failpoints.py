@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from datetime import UTC, datetime
 
 from dwh_assets.model.errors import ConfigError
 
@@ -27,7 +28,10 @@ POINTS = (
     "fail.before", "fail.after",
 )  # fmt: skip
 BATCH_POINTS = ("batch.before", "batch.begun", "batch.module", "batch.ending", "batch.ended")
-PROTECTIONS = ("stored_range", "token", "position", "pointer", "generation", "lock", "snapshot", "reread")
+PROTECTIONS = (
+    "stored_range", "token", "position", "own_branch", "staging", "clock", "horizon", "reread", "columns", "shown",
+    "session", "pointer", "snapshot", "watermark", "generation", "lock", "stale", "rising", "own_rows",
+)  # fmt: skip
 _ACTION = re.compile(r"(kill|stop|raise|sleep:\d+(\.\d+)?)(\*\d+)?")
 _passages: Counter[str] = Counter()
 
@@ -81,3 +85,8 @@ def protected(name: str) -> bool:
     if unknown := {name, *off} - set(PROTECTIONS):
         raise ConfigError(f"unknown protection {', '.join(sorted(unknown))}; known are {', '.join(PROTECTIONS)}")
     return name not in off
+
+
+def local_clock() -> datetime:
+    """This machine's clock, which decides about leases only where a test lets it (R6)."""
+    return datetime.fromtimestamp(time.time(), UTC)

@@ -17,6 +17,7 @@ from pyspark.sql.types import StructType
 from dwh_assets.model.block import RowCounts
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.events import Events
+from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Module
 from dwh_assets.processors.processor import AUDIT, Processor, Work, append, mark
 from dwh_assets.sources.decoding import DETAIL, REASON, RECORD, UNIQUE, columns_of, unique_ids
@@ -132,7 +133,8 @@ def _held_ids(work: Work, events: Events) -> Iterator[pa.RecordBatch]:
     assert work.catalog is not None
     assert work.fork is not None
     oldest = min(block.bounds.next.pos for block in work.blocks) - events.window
-    snapshot = tip(work.catalog, work.fork)
+    # Not main's head: there a block that is restated would find its own rows and leave all of them out (R20).
+    snapshot = tip(work.catalog, work.fork) if protected("own_rows") else work.fork.snapshot_id
     pos = work.module.position[0]
     files = [f for f in data_files(work.catalog, work.fork.table, snapshot) if _reaches(f.upper.get(pos), oldest)]
     return read_columns(work.catalog, work.fork.table, snapshot, list(UNIQUE), (), files) if files else iter(())

@@ -18,6 +18,7 @@ from pyspark.sql.types import StructType
 
 from dwh_assets.config.event_schemas import descriptor_of
 from dwh_assets.model.events import CLOCK_SKEW, EventField, Events, EventSchema
+from dwh_assets.model.failpoints import protected
 from dwh_assets.sources.protobuf import protobuf_as_json
 
 if TYPE_CHECKING:
@@ -75,9 +76,11 @@ class Decoder:
         version = self._declared_version()
         happened = F.col(f"{_PARSED}.`{self.events.event_time}`") if self.events.event_time else F.col("_timestamp")
         hi, lo = self._unique()
+        # The time of an event is no position: what comes late would lie below what readers have passed (R20).
+        placed = F.lit(at).cast("timestamp") if protected("rising") else F.coalesce(happened, F.lit(at))
         return (
             parsed.select(
-                F.lit(at).cast("timestamp").alias(pos),
+                placed.alias(pos),
                 F.col("_id").alias(id_),
                 version.alias(VERSION),
                 happened.alias(EVENT_TIME),

@@ -9,6 +9,7 @@ from pyiceberg.table.refs import SnapshotRefType
 from pyiceberg.table.update import RemoveSnapshotRefUpdate, SetSnapshotRefUpdate, TableUpdate
 
 from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.failpoints import protected
 from dwh_assets.warehouse.catalog import CATALOG, MAIN, Catalog
 
 EXECUTION = "dwh.execution"  # the snapshot property that names the execution which wrote a snapshot
@@ -24,7 +25,8 @@ class Fork:
 
 
 def branch_of(execution_id: int) -> str:
-    return f"x{execution_id}"
+    """One of its own for each attempt, or two that stage at once would publish each other's rows (R4)."""
+    return f"x{execution_id}" if protected("own_branch") else "x0"
 
 
 def fork(catalog: Catalog, table: str, execution_id: int) -> Fork:
@@ -54,8 +56,8 @@ def tip(catalog: Catalog, fork: Fork) -> int:
 
 
 def qualified(fork: Fork) -> str:
-    """The name by which Spark reads and writes the branch."""
-    return f"{CATALOG}.{fork.table}.branch_{fork.branch}"
+    """The name by which Spark reads and writes the branch: never main, where readers would see it at once (R5, R14)."""
+    return f"{CATALOG}.{fork.table}" + (f".branch_{fork.branch}" if protected("staging") else "")
 
 
 def writer_options(execution_id: int) -> dict[str, str]:

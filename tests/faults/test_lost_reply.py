@@ -42,6 +42,7 @@ def test_a_commit_whose_reply_is_lost_succeeds_exactly_once(world: World, undist
     world.assert_clean()
 
 
+@pytest.mark.tooth("R8", "reread")
 def test_without_reading_its_own_row_again_a_worker_takes_a_success_for_a_failure(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

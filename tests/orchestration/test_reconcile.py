@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from dagster import AssetKey, AssetMaterialization
 
 from dwh_assets.orchestration.reconcile import report_forgotten, report_unfounded
 from dwh_assets.orchestration.watching import Watcher
+from tests.faults.scenarios import switched_off
 from tests.orchestration.dag import Dag, evaluations
 from tests.orchestration.test_loading import loaded, planned
 
@@ -36,6 +38,17 @@ def test_a_run_that_died_between_its_event_and_the_mark_is_not_shown_twice(dag: 
     dag.project.engine.database.execute("update dwh.execution set reported_at = null")
     forgotten(dag)
     assert events_of(dag, "torn", "rows") == dag.keys("torn.rows")
+
+
+@pytest.mark.tooth("R11", "shown")
+def test_without_a_look_at_what_was_sent_it_is_shown_twice(dag: Dag) -> None:
+    planned(dag, "doubled.rows", 5)
+    (request,) = dag.requests("doubled")
+    assert dag.carry_out(request).success
+    dag.project.engine.database.execute("update dwh.execution set reported_at = null")
+    with switched_off("shown"):
+        forgotten(dag)
+    assert events_of(dag, "doubled", "rows") == 2 * dag.keys("doubled.rows")
 
 
 def test_a_restated_block_is_shown_again(dag: Dag) -> None:

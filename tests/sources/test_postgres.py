@@ -77,6 +77,20 @@ def test_a_row_that_commits_late_is_neither_passed_over_nor_lost(world):
     assert [cut.rows for cut in cuts] == [2]
 
 
+@pytest.mark.tooth("R7", "horizon")
+def test_without_the_horizon_a_row_that_commits_late_is_passed_over(world, monkeypatch):
+    monkeypatch.setenv("DWH_UNPROTECTED", "horizon")
+    source = world.source()
+    with psycopg.connect(world.url) as slow:
+        slow.execute("insert into shop.orders (id) values (1)")
+        world.run("insert into shop.orders (id) values (2)")
+        observed = source.observe(datetime.now(UTC) + timedelta(seconds=1))
+        (cut,) = source.cut(EARLIEST, max(observed.watermark, observed.newest), 10, 1)
+        assert cut.rows == 1
+    later = source.observe(datetime.now(UTC) + timedelta(seconds=1))
+    assert source.cut(cut.next, later.watermark, 10, 1) == []  # the late one lies below the cursor for ever
+
+
 def test_a_transaction_that_has_only_begun_holds_the_watermark(world):
     with psycopg.connect(world.url) as idle:
         (began,) = idle.execute("select now()").fetchone()  # type: ignore[misc]

@@ -27,6 +27,14 @@ def data_file(session: SparkSession, table: str) -> Path:
     return Path(session.sql(f"select file_path from {table}.files").toArrow()["file_path"][0].as_py().removeprefix("file:"))
 
 
+def flip(file: Path) -> None:
+    """One bit in the middle of a file, past the checksum that Hadoop's local files keep beside it."""
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0x10
+    file.write_bytes(content)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+
+
 def test_the_java_catalog_takes_the_migrated_tables_as_its_own(session: SparkSession, table: str, database: Database) -> None:
     rows = database.fetch("select catalog_name, table_namespace, table_name, iceberg_type from iceberg.iceberg_tables")
     assert rows == [{"catalog_name": "dwh", "table_namespace": "stage", "table_name": "sales", "iceberg_type": "TABLE"}]
@@ -55,12 +63,30 @@ def test_days_are_utc_whatever_the_machine_says(session: SparkSession) -> None:
 
 def test_a_flipped_byte_is_damaged_data_that_names_the_file(session: SparkSession, table: str) -> None:
     file = data_file(session, table)
-    content = bytearray(file.read_bytes())
-    content[len(content) // 2] ^= 0x10
-    file.write_bytes(content)
-    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    flip(file)
     with pytest.raises(DamagedData, match=file.name), spark_errors(files=lambda: [str(file)]):
         session.table(table).toArrow()
+
+
+@pytest.mark.tooth("R9", "beside")
+def test_without_page_checksums_a_flipped_bit_gives_other_rows_in_silence(
+    session: SparkSession, spark_server: SparkServer, database: Database, tmp_path: Path
+) -> None:
+    """The same file is read by two sessions, one of which does not verify. Not compressed: zstd has a checksum of its own."""
+    session.sql("create namespace if not exists plain")
+    plain = "tblproperties ('write.parquet.compression-codec' = 'uncompressed')"
+    session.sql(f"create table plain.numbers (id bigint, amount bigint) using iceberg {plain}")
+    session.range(0, 1000, numPartitions=1).selectExpr("id", "id * 7919 as amount").writeTo("plain.numbers").append()
+    lax = open_session(spark_server.start(), database.url, str(tmp_path / "warehouse"))
+    lax.conf.set("spark.sql.catalog.dwh.hadoop.parquet.page.verify-checksum.enabled", "false")
+    before = lax.table("plain.numbers").toArrow().sort_by("id")
+    flip(data_file(session, "plain.numbers"))
+    with pytest.raises(DamagedData), spark_errors():
+        session.table("plain.numbers").toArrow()
+    after = lax.table("plain.numbers").toArrow().sort_by("id")
+    assert after.num_rows == before.num_rows
+    assert after != before
+    lax.stop()
 
 
 def test_a_missing_file_is_damaged_data_that_names_it(session: SparkSession, table: str) -> None:

@@ -1,7 +1,8 @@
 -- Take topics that a claim has locked and judged: a lease and the next token each, their block opened, one attempt begun.
 -- Returns one row for each. The token rises, so that every earlier holder can change nothing any more; an open block's bounds
 -- never change again; attempts that failed before are rolled back by this one, as nothing of them was published; the generations
--- of the inputs are noted, so that a rollback of an input fails the commit.
+-- of the inputs are noted, so that a rollback of an input fails the commit. Leases end by the database's clock (R6): `local_clock` is
+-- null but in the test that shows what another one does.
 with asked as (
     select * from unnest(%(topic_ids)s::bigint[], %(block_ids)s::bigint[], %(restatement_ids)s::bigint[],
                          %(module_versions)s::integer[], %(code_versions)s::text[], %(inputs)s::text[], %(processing_codes)s::text[],
@@ -9,7 +10,8 @@ with asked as (
         as a (topic_id, block_id, restatement_id, module_version, code_version, inputs, processing_code, explanation)
 ), taken as (
     update dwh.topic t
-    set token = t.token + 1, lease_worker = %(worker)s, lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
+    set token = t.token + 1, lease_worker = %(worker)s,
+        lease_until = coalesce(%(local_clock)s::timestamptz, clock_timestamp()) + make_interval(secs => %(lease)s)
     from asked a
     where t.id = a.topic_id
     returning t.id, t.token
