@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -46,6 +48,29 @@ def test_an_error_rolls_the_transaction_back(database: Database) -> None:
     with pytest.raises(RuntimeError):
         fail()
     assert database.fetch("select name from dwh.target") == []
+
+
+def test_many_threads_share_no_more_connections_than_the_pool_has(database: Database) -> None:
+    """Each holds its connection until as many as there may be are seen to be in use."""
+    pool = Database(database.url, size=3)
+    together = threading.Barrier(3)
+
+    def work(number: int) -> int:
+        with pool.transaction() as connection:
+            together.wait(30)
+            row = connection.execute(
+                "select count(*) as n from pg_stat_activity where application_name = 'dwh' and datname = current_database()"
+                " and pid <> %(other)s",
+                {"other": other},
+            ).fetchone()
+            assert row is not None
+            return row["n"]
+
+    with database.transaction() as looking, ThreadPoolExecutor(30) as threads:
+        other = looking.info.backend_pid
+        seen = list(threads.map(work, range(30)))
+    pool.close()
+    assert set(seen) == {3}
 
 
 def test_leaving_a_transaction_commits_it(database: Database) -> None:

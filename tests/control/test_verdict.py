@@ -285,6 +285,7 @@ HOT: dict[str, dict[str, Any]] = {
         "inputs": ['["big.t6"]', '["big.t6"]'],
         "worker": "w",
         "lease": 60.0,
+        "local_clock": None,
     },
 }
 
