@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 from rich.console import Console
 
-from bench import dagster, drain, evaluation, ingest, overhead, planning, reports, streaming, verdicts, workers
+from bench import dagster, drain, evaluation, ingest, load, overhead, planning, reports, streaming, verdicts, workers
 from bench.result import Result, as_table
 from bench.scale import Scale, scale_of
 from bench.world import World
@@ -30,6 +30,7 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "planning": planning.measure,
     "evaluation": evaluation.measure,
     "reports": reports.measure,
+    "load": load.measure,
     "overhead": overhead.measure,
     "drain": drain.measure,
     "streaming": streaming.measure,
@@ -44,7 +45,7 @@ OF = {
     "window": "ingest",
     "latency": "ingest",
 }  # measured together with another one
-WITHOUT_SPARK = {"verdicts", "planning", "evaluation", "reports"}
+WITHOUT_SPARK = {"verdicts", "planning", "evaluation", "reports", "load"}
 
 
 def main(names: Sequence[str] = (), rows: int = Scale.rows, json_path: Path | None = None, keep: bool = False) -> int:

@@ -18,6 +18,8 @@ class Scale:
     shards: int = 20  # of each module: a topic each
     claim_set: int = 200  # topics that are claimed at once
     ledger: int = 1_000_000  # blocks of the topic whose next one is planned
+    logged: int = 10_000_000  # events in the log beside them
+    load_ticks: int = 2000  # over which the memory of a process is watched
     history: int = 100_000  # executions that the reports look back on
     defined: int = 1000  # modules whose definitions are made for Dagster
     restated: int = 1000  # blocks that are restated by one run

@@ -18,7 +18,8 @@ from dwh_assets.warehouse.server import SparkServer
 
 TINY = Scale(
     rows=600, streamed=600, batch=300, maxstep=100, customers=10, blocks=3, block_rows=50,
-    modules=20, shards=10, claim_set=5, ledger=300, history=400, repeats=2, defined=5, restated=3, together=2, ticks=1,
+    modules=20, shards=10, claim_set=5, ledger=300, logged=500, load_ticks=10,
+    history=400, repeats=2, defined=5, restated=3, together=2, ticks=1,
     events=200, window_block=50, windows=(100, 300), latencies=2,
     crew_topics=3, crew_blocks=4, crew_seconds=8,
 )  # fmt: skip

@@ -27,11 +27,19 @@ HISTORY = (
     select r.id, w.id, 'FINISHED', now() from dwh.request r, lateral (select id from dwh.worker offset r.id % 10 limit 1) w""",
     "analyze",
 )
-COMMIT = ("lock_for_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease", "renew_lease")
+COMMIT = (
+    "lock_for_commit",
+    "move_cursor",
+    "commit_block",
+    "succeed_execution",
+    "store_stats",
+    "release_table_lease",
+    "renew_lease",
+)
 MANAGER = ("assign_requests", "requests_wait", "lose_assignments", "messages_after", "newest_message", "reader_position")
 DAGSTER = ("due_partitions", "partitions_of_module", "partitions_by_number", "unreported_executions", "execution_to_report")
 PAGES = ("report_blocks", "report_executions", "report_events", "executions_ended", "stale_blocks", "raise_parked")
-PRUNING = ("prune_blocks", "prune_executions")
+PRUNING = ("prune_blocks",)
 
 
 @pytest.fixture(scope="module")
