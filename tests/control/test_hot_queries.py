@@ -27,15 +27,8 @@ HISTORY = (
     select r.id, w.id, 'FINISHED', now() from dwh.request r, lateral (select id from dwh.worker offset r.id % 10 limit 1) w""",
     "analyze",
 )
-COMMIT = (
-    "lock_for_commit",
-    "move_cursor",
-    "commit_block",
-    "succeed_execution",
-    "store_stats",
-    "release_table_lease",
-    "renew_lease",
-)
+COMMIT = ("lock_for_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease")
+LEASE = ("renew_lease", "take_table_lease")
 MANAGER = ("assign_requests", "requests_wait", "lose_assignments", "messages_after", "newest_message", "reader_position")
 DAGSTER = ("due_partitions", "partitions_of_module", "partitions_by_number", "unreported_executions", "execution_to_report")
 PAGES = ("report_blocks", "report_executions", "report_events", "executions_ended", "stale_blocks", "raise_parked")
@@ -51,7 +44,7 @@ def long_history(module_database: Database) -> Database:
     return module_database
 
 
-@pytest.mark.parametrize("name", [*COMMIT, *MANAGER, *DAGSTER, *PAGES, *PRUNING])
+@pytest.mark.parametrize("name", [*COMMIT, *LEASE, *MANAGER, *DAGSTER, *PAGES, *PRUNING])
 def test_a_query_that_is_asked_often_reads_no_large_table_whole(long_history: Database, name: str) -> None:
     plan = generic_plan_of(long_history, sql(name).replace("%%", "%"))
     read_whole = {node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"} & LARGE
