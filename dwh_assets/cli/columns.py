@@ -168,6 +168,13 @@ FINDINGS = [
     column("what does not hold", "text", folds=True),
 ]
 
+AUDIT = [
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("found", "found"),
+    column("what", "text", folds=True),
+]
+
 SPANS = [
     column("topic", "topic"),
     column("blocks", "blocks", formats.count, right=True),
