@@ -175,6 +175,8 @@ AUDIT = [
     column("what", "text", folds=True),
 ]
 
+RECONCILE = [column("table or topic", "what"), column("what becomes of it", "act", folds=True)]
+
 SPANS = [
     column("topic", "topic"),
     column("blocks", "blocks", formats.count, right=True),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import os
 import shutil
 import subprocess
@@ -21,6 +22,7 @@ from dwh_assets.control.server import _binaries  # the programs of the wheel ser
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, Refused
 
+logger = logging.getLogger(__name__)
 SCHEMAS = ("dwh", "iceberg", "dagster", "sch", "kettle", "direct", "broker", "ems")
 DUMP, MANIFEST, FORMAT = "control.dump", "manifest.json", 1
 
@@ -128,15 +130,26 @@ def restore(database: Database, folder: Path, manifest: Manifest, who: str, reas
 
 
 def refuse_running(database: Database) -> None:
-    """Whoever loads now would go on with what is no longer true."""
-    with database.transaction() as connection:
-        if not one(connection.execute(sql("ledger_exists")))["found"]:
-            return
-        at_work = [row["name"] for row in connection.execute(sql("who_is_at_work"))]
+    """Whoever loads now would go on with what is no longer true. A store that is damaged cannot say who does: connections can."""
+    at_work = [row["name"] for row in database.fetch(sql("who_is_connected"))]
+    try:
+        if database.fetch(sql("ledger_exists"))[0]["found"]:
+            at_work += [row["name"] for row in database.fetch(sql("who_is_at_work"))]
+    except DamagedData as error:
+        logger.warning("%s", error)
     if at_work:
         raise Refused(
             f"the warehouse at {database.place} is running: {', '.join(at_work[:5])}. Nothing was changed.\n"
             "End it first: `dwh down`, and whatever else loads it or looks at it."
+        )
+
+
+def refuse_loading(database: Database) -> None:
+    """A topic that is being loaded now would be published to a table that is being exchanged."""
+    if held := database.fetch("select name from dwh.topic where lease_until > clock_timestamp() order by name limit 5"):
+        raise Refused(
+            f"topics are being loaded now: {', '.join(row['name'] for row in held)}. Nothing was changed.\n"
+            "End what loads them (`dwh down`), or wait until the leases of a dead worker have run out."
         )
 
 
