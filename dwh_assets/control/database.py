@@ -63,8 +63,8 @@ class Database:
             raise DamagedData(
                 f"the control store at {self.place} is damaged on its disk: {error.diag.message_primary}.\n"
                 "Nothing was changed. Stop the warehouse and look at the disk. Then `dwh restore BACKUP --reason ...` puts the\n"
-                "control store back, and `dwh verify` and `dwh repair --reconcile` bring the tables along. A damaged index alone is\n"
-                "mended by REINDEX."
+                "control store back, and `dwh verify` and `dwh repair --reconcile` bring the tables along.\n"
+                "A damaged index alone is mended by REINDEX."
             ) from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if not _is_lost(connection, error):
