@@ -35,6 +35,8 @@ STATUS = [
 def left_behind(row: Row) -> str:
     """What a status line has no room for, and what to do about it."""
     parts = []
+    if row["changed_blocks"]:
+        parts.append(f"{formats.count(row['changed_blocks'])} blocks with changed base rows: dwh alerts")
     if row["late_rows"]:
         parts.append(f"{formats.count(row['late_rows'])} late rows: dwh restate {row['topic']} --late")
     if row["stale_blocks"]:
