@@ -16,6 +16,7 @@ from dwh_assets.engine.attempt import attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.exchange import exchange
 from dwh_assets.engine.jobs import Result, run_job
+from dwh_assets.engine.restate import refuse_merged
 from dwh_assets.model.errors import DamagedData, Transient
 from dwh_assets.model.graph import order
 from dwh_assets.model.module import Lineage
@@ -68,11 +69,15 @@ def plan_reconciliation(engine: Engine, lineage: Lineage) -> Plan:
         held = rows_of(state)
         letters = next((m for m in lineage.modules if m.table != table and table in m.tables), None)
         ledger = store.ledger(letters.table if letters else table)
-        known = {(row["block_id"], row["execution_id"]) for row in ledger}
-        foreign = {block: rows for (block, execution), rows in held.items() if (block, execution) not in known}
+        known = {row["block_id"] for row in ledger}
+        foreign = {block: rows for (block, _), rows in held.items() if block not in known}
         greatest = _greatest(greatest, held, state)
         tables.append(_table(state, pointer, foreign))
-        back += [] if letters else _take_back(state, ledger, held)
+        missing = [] if letters else _take_back(state, ledger, held)
+        for one in missing:
+            module = lineage.module(one.topic.partition(":")[0])
+            refuse_merged(lineage, module, processor_named(module.processor))
+        back += missing
     return Plan(tuple(tables), tuple(_once(back)), greatest)
 
 
@@ -164,11 +169,8 @@ def reconcile(engine: Engine, lineage: Lineage, plan: Plan, who: str, reason: st
     for table in plan.tables:
         if table.foreign:
             run_job(engine, TASK, table.table, lambda job, table=table: _remove_foreign(engine, job, table))
-    names = {one.topic.partition(":")[0]: one for one in plan.back}
-    ordered = [
-        one for name in reversed(order(lineage)) for one in plan.back if one.topic.partition(":")[0] == name and name in names
-    ]
-    for one in ordered:
+    topics = [topic for name in reversed(order(lineage)) for topic in lineage.module(name).topics]
+    for one in sorted(plan.back, key=lambda one: topics.index(one.topic)):  # downstream first
         outcome = attempt(engine, lineage, one.topic, force=True)
         if outcome.result != "committed":
             raise Transient(f"{one.topic}: {outcome.text}\nIt is stored: `dwh run` tries it again, then loading goes on.")

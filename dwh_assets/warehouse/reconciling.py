@@ -11,13 +11,15 @@ from pyiceberg.exceptions import ValidationError
 from pyiceberg.io import load_file_io
 from pyiceberg.io.pyarrow import PyArrowFileIO
 from pyiceberg.table import StaticTable, Table
+from pyiceberg.table.refs import SnapshotRef, SnapshotRefType
 from pyiceberg.table.snapshots import Snapshot
 
 from dwh_assets.warehouse.branches import EXECUTION, point, remove
 from dwh_assets.warehouse.catalog import MAIN, Catalog
 from dwh_assets.warehouse.publish import Pointer
 
-UNREADABLE = (OSError, ValueError, ValidationError)
+UNREADABLE = (OSError, ValueError, EOFError, LookupError, AssertionError, ValidationError)
+CHOSEN = "reconciled"
 SUFFIX = ".metadata.json"
 
 
@@ -70,7 +72,11 @@ def rows_of(state: State) -> dict[tuple[int, int], int]:
 
 def next_state(catalog: Catalog, state: State, pointer: str) -> Pointer:
     """Write the metadata in which readers see this state; the catalog does not name it yet. Branches of attempts go."""
-    table = Table(tuple(state.table.split(".")), state.loaded.metadata, state.location, state.loaded.io, catalog.sql)
+    metadata = state.loaded.metadata
+    # Only snapshots that a ref names are at hand when metadata is written: this one may lie behind main.
+    ref = SnapshotRef.model_validate({"snapshot-id": state.snapshot_id, "type": SnapshotRefType.BRANCH})
+    named = metadata.model_copy(update={"refs": {**metadata.refs, CHOSEN: ref}})
+    table = Table(tuple(state.table.split(".")), named, state.location, state.loaded.io, catalog.sql)
     branches = [remove(name) for name in table.refs() if name != MAIN]
     written = catalog.sql.write_metadata(table, (point(MAIN, state.snapshot_id), *branches))
     namespace, _, name = state.table.rpartition(".")

@@ -14,9 +14,12 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.maintenance import expire_snapshots, remove_orphans
 from dwh_assets.engine.reconcile import plan_reconciliation, reconcile
 from dwh_assets.warehouse.server import SparkServer
+from tests.conftest import run_sql
 from tests.engine.project import Project, rows, settings_of
 
 FACT, MART, LATEST, ALL = "f.rows", "m.rows", "d.latest", "r.all"
+ENDED = """select pg_terminate_backend(pid) from pg_stat_activity
+           where datname = current_database() and pid <> pg_backend_pid()"""  # as with Spark itself, which the tests share
 TABLES = (FACT, MART, LATEST, ALL)
 
 
@@ -47,6 +50,7 @@ def reopened(project: Project) -> None:
 
 def restored(project: Project, folder: Path) -> None:
     project.engine.close()
+    run_sql(project.engine.postgres_url, ENDED)
     store = Database(project.engine.postgres_url, deadline=20, size=1)
     restore(store, folder, read_backup(folder), "tester", "a test")
     store.close()
@@ -128,7 +132,7 @@ def test_a_folder_that_is_older_than_the_control_store_takes_back_what_it_lacks(
     assert {finding.topic for finding in found} >= {FACT, MART, ALL}
     assert all("dwh repair --reconcile" in finding.text for finding in found if "is missing" in finding.text)
     said = reconciled(warehouse)
-    assert f"{FACT} blocks 2 to 7 are taken back and loaded again" in said
+    assert f"{FACT} blocks 2 to 8 are taken back and loaded again" in said
     assert warehouse.cursor(FACT).id == 2
     assert rebuilt(warehouse) == undisturbed
     assert [finding for finding in warehouse.verify() if finding.severity == "error"] == []
