@@ -35,6 +35,8 @@ STATUS = [
 def left_behind(row: Row) -> str:
     """What a status line has no room for, and what to do about it."""
     parts = []
+    if row["changed_blocks"]:
+        parts.append(f"{formats.count(row['changed_blocks'])} blocks with changed base rows: dwh alerts")
     if row["late_rows"]:
         parts.append(f"{formats.count(row['late_rows'])} late rows: dwh restate {row['topic']} --late")
     if row["stale_blocks"]:
@@ -167,6 +169,15 @@ FINDINGS = [
     column("block", "block_id", lambda value: f"#{value}", right=True),
     column("what does not hold", "text", folds=True),
 ]
+
+AUDIT = [
+    column("topic", "topic"),
+    column("block", "block_id", lambda value: f"#{value}", right=True),
+    column("found", "found"),
+    column("what", "text", folds=True),
+]
+
+RECONCILE = [column("table or topic", "what"), column("what becomes of it", "act", folds=True)]
 
 SPANS = [
     column("topic", "topic"),

@@ -28,7 +28,7 @@ def status(context: typer.Context, topic: Topics = None, as_json: Json = False, 
         rows = reports.status(named(reports, topic))
     out.rows(rows, columns.STATUS, empty="No Lineage is in force yet; `dwh lineage apply` puts one in force, `dwh up` does too.")
     for row in rows:
-        if row["stale_blocks"] or row["late_rows"]:
+        if row["stale_blocks"] or row["late_rows"] or row["changed_blocks"]:
             out.say(columns.left_behind(row))
 
 

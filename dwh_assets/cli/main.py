@@ -14,6 +14,8 @@ import typer
 
 from dwh_assets.cli import (
     acting,
+    auditing,
+    backing,
     batches,
     events,
     lineage,
@@ -103,7 +105,7 @@ _GROUPS = {
         rolling.rollback,
         batches.next_run,
     ),
-    "Maintain": (maintaining.maintain,),
+    "Maintain": (maintaining.maintain, auditing.audit, backing.backup, backing.restore, backing.upgrade),
     "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }

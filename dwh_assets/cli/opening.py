@@ -35,7 +35,7 @@ def who() -> str:
 @contextmanager
 def control_store(settings: Settings) -> Iterator[Database]:
     """The control store alone: enough to look and to act by hand, and opened without loading Spark's libraries."""
-    _require_warehouse(settings)
+    require_warehouse(settings)
     log_to_file(settings)
     with using_servers(settings, spark=False):
         url = store_url(settings)
@@ -54,13 +54,13 @@ def warehouse(settings: Settings, create: bool = False) -> Iterator[Engine]:
     from dwh_assets.engine.engine import open_engine  # late: it takes a second that most commands do not need
 
     if not create:
-        _require_warehouse(settings)
+        require_warehouse(settings)
     log_to_file(settings)
     with using_servers(settings), open_engine(settings) as engine:
         yield engine
 
 
-def _require_warehouse(settings: Settings) -> None:
+def require_warehouse(settings: Settings) -> None:
     if settings.postgres_url is None and not (settings.home / "postgres" / "data").exists():
         raise ConfigError(
             f"there is no warehouse in {settings.home} yet. `dwh up` makes one there.\n"

@@ -1,4 +1,4 @@
-"""dwh repair: load one block again whose rows are damaged."""
+"""dwh repair: load one block again whose rows are damaged, or bring tables and control store together."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from dwh_assets.cli import columns
 from dwh_assets.cli.acting import require_reason
+from dwh_assets.cli.bringing import bring_together
 from dwh_assets.cli.confirm import confirm
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json, Reason, Yes
@@ -20,7 +21,13 @@ from dwh_assets.model.errors import ActRefused
 
 def repair(
     context: typer.Context,
-    block: Annotated[int, typer.Argument(help="the number of a committed block, as verify names it")],
+    block: Annotated[
+        int | None, typer.Argument(help="the number of a committed block, as verify names it", show_default=False)
+    ] = None,
+    reconcile: Annotated[
+        bool,
+        typer.Option("--reconcile", help="Tables and control store were restored to different moments: bring them together."),
+    ] = False,
     reason: Reason = "",
     yes: Yes = False,
     as_json: Json = False,
@@ -29,6 +36,10 @@ def repair(
     from dwh_assets.engine.restate import span_of
 
     require_reason("repair", reason)
+    if reconcile or block is None:
+        if reconcile and block is None:
+            return bring_together(context, reason, yes, as_json)
+        raise ActRefused("name one block, or say --reconcile for the whole warehouse. Nothing was changed.")
     out = printer(as_json)
     with warehouse(settings_of(context)) as engine:
         found = Reports(engine.database).block(block)
@@ -45,4 +56,4 @@ def repair(
     if as_json:
         out.json(done)
     out.say(f"{done['topic']}: block #{block} was loaded again in {done['seconds']:.1f} s. Look again: dwh verify --deep")
-    out.say("What was built upon it is marked stale; `dwh restate --stale --reason ...` rebuilds it.")
+    return out.say("What was built upon it is marked stale; `dwh restate --stale --reason ...` rebuilds it.")

@@ -24,7 +24,7 @@ _LISTS = ("depends_on", "reads", "shards", "key")
 _SAME = (
     "description", "owner", "comment", "active", "processor", "start", "delay", "repeat", "promise", "keep", "maxstep", "stretch",
     "ahead", "attempts", "backoff", "span", "time", "timezone", "shard_by", "deleted", "columns", "measures", "expect",
-    "allow_truncate", "priority",
+    "allow_truncate", "priority", "audit",
 )  # fmt: skip
 
 

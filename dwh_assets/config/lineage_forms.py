@@ -177,6 +177,10 @@ class ModuleForm(Form):
     parameters: Parameters = Field({}, description="name -> typed value, read as {{ param.name }}; before those for all")
     allow_truncate: Flag = Field(False, description="true: dwh rollback --all may empty the table")
     priority: Priority = Field(0, description="-100 to 100; each step counts as a minute of waiting for a free worker")
+    audit: Literal["heal", "alert", "off"] = Field(
+        "heal",
+        description="a block whose base rows were changed is loaded again, and told; alert: only told; off: not looked for",
+    )
 
 
 class SecurityForm(Form):

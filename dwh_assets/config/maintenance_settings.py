@@ -30,4 +30,7 @@ class MaintenanceSettings(BaseSettings):
     orphans_after: Age = _days(1, "age from which on a file that no table knows is deleted; longer than any attempt")
     history_for: Age = _days(90, "how long failed attempts, alerts, workers and batch runs are kept")
     events_for: Age = _days(365, "how long the event log is kept")
+    audit_rows: int = Field(
+        10_000_000, ge=0, description="base rows of old blocks that are counted again in an hour, by all processes; 0: none"
+    )
     dagster_for: Age = _days(30, "how long Dagster's runs and their events are kept")

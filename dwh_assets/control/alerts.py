@@ -35,7 +35,7 @@ class AlertStore:
         """Raise what the ledger tells and no alert does yet; resolve what is over. While another process does, nothing."""
         with self.database.transaction() as connection:
             if one(connection.execute(sql("lock_alerts")))["mine"]:
-                for statement in ("raise_parked", "resolve_parked", "raise_warned", "resolve_behind"):
+                for statement in ("raise_parked", "resolve_parked", "raise_warned", "resolve_behind", "resolve_audit"):
                     connection.execute(sql(statement))
                 _raise_behind(connection)
 

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from dwh_assets.model.errors import ConfigError, ControlStoreDown, DiskFull
+from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull
 
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shutdown by command, by crash, starting up, idle too long
 _CONNECT_SECONDS = 5
@@ -59,6 +59,13 @@ class Database:
                 yield connection
         except psycopg.errors.DiskFull as error:
             raise DiskFull(f"the disk of the control store at {self.place} is full; nothing was changed: {error}") from error
+        except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
+            raise DamagedData(
+                f"the control store at {self.place} is damaged on its disk: {error.diag.message_primary}.\n"
+                "Nothing was changed. Stop the warehouse and look at the disk. Then `dwh restore BACKUP --reason ...` puts the\n"
+                "control store back, and `dwh verify` and `dwh repair --reconcile` bring the tables along.\n"
+                "A damaged index alone is mended by REINDEX."
+            ) from error
         except (psycopg.OperationalError, psycopg.InterfaceError) as error:
             if not _is_lost(connection, error):
                 raise

@@ -41,6 +41,21 @@ def migrate(database: Database, schema: Schema | None = None) -> list[str]:
         ) from error
 
 
+def pending_migrations(database: Database, schema: Schema | None = None) -> list[str]:
+    """What `migrate` would apply; an error where the control store is newer than this code."""
+    schema = schema or Schema()
+    with database.transaction() as connection:
+        if not one(connection.execute(sql("ledger_exists")))["found"]:
+            return [file.stem for file in schema.migrations]
+        ledger = {row["version"]: row for row in connection.execute(sql("read_ledger"))}
+    _verify(ledger, schema, database.place)
+    return [file.stem for file in schema.migrations if _version(file) not in ledger]
+
+
+def known_migrations(schema: Schema | None = None) -> list[str]:
+    return [file.stem for file in (schema or Schema()).migrations]
+
+
 def _migrate(database: Database, schema: Schema) -> list[str]:
     with database.transaction() as connection:
         connection.execute(sql("lock_migration"))

@@ -10,6 +10,7 @@ from dwh_assets.model.block import BlockStats, CheckResult, Claim
 from dwh_assets.model.errors import CheckFailed
 from dwh_assets.model.module import Check, Module
 from dwh_assets.processors.figures import Figures, declared_figures, figures_by_block, figures_of_rows
+from dwh_assets.sources.source import Fingerprint
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -45,6 +46,7 @@ def _one(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | Non
         hash_sum=fingerprint.hash_sum,
         bytes=attempt.staged.bytes,
         bytes_read=fingerprint.bytes,
+        **_content(fingerprint),
         seconds=seconds,
         memory=memory,
         checks=results,
@@ -65,6 +67,7 @@ def _many(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | No
             base_rows=attempt.fingerprints[block.id].rows,
             hash_sum=attempt.fingerprints[block.id].hash_sum,
             bytes_read=attempt.fingerprints[block.id].bytes,
+            **_content(attempt.fingerprints[block.id]),
             seconds=seconds / len(claim.blocks),
             memory=memory,
             checks=results,
@@ -73,6 +76,11 @@ def _many(claim: Claim, attempt: StagedAttempt, seconds: float, memory: int | No
         )
         for block in claim.blocks
     ]
+
+
+def _content(read: Fingerprint) -> dict[str, Any]:
+    """What the base rows held, for the audit to compare with later."""
+    return {} if read.content is None else {"base_content": read.content.hash_sum, "base_hashed": list(read.content.hashed)}
 
 
 def _declared(module: Module, figures: dict[str, Any]) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from typing import Any
 
 from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
+from dwh_assets.engine.audit_rounds import AuditRounds
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.sweep import sweep
@@ -36,13 +37,14 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._swept = 0.0
+        self.audits = AuditRounds(self.engine, lambda: self._crowded)
         self._lineage = Lineage((), ())
         self._crowded = False  # topics are due that have no slot
         self._ended: SimpleQueue[Outcome | str] = SimpleQueue()  # an attempt that ended, or the topic that left its slot
 
     def run(self, until_dry: bool = False) -> int:
         """Returns how many blocks were committed."""
-        with AlertRounds(self.engine) as alerts:
+        with AlertRounds(self.engine) as alerts, self.audits:
             committed = self._drive(until_dry, alerts)
         if until_dry:
             alert_round(self.engine)  # no later round would tell of the last blocks
@@ -72,6 +74,7 @@ class Loop:
         """Observe, decide, plan; returns the Lineage in force and the topics that are due."""
         now = tick(self.engine, lambda row: self.topics is None or row["topic"] in self.topics)
         self._sweep(now.lineage)
+        self.audits.begin_if_due(now.lineage)
         return now.lineage, now.due
 
     def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[None]], due: list[Row]) -> None:

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.blocks import block_of
+from dwh_assets.control.reconciles import ReconcileStore
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.damage import naming_blocks
 from dwh_assets.engine.deep import changed_blocks, has_steady_rows
@@ -24,6 +25,7 @@ from dwh_assets.processors.registry import processor_named
 from dwh_assets.processors.transform import keeps_rows
 from dwh_assets.sources.source import Fingerprint
 from dwh_assets.warehouse.publish import executions_on_main, snapshot_of
+from dwh_assets.warehouse.reconciling import newer
 
 Row = dict[str, Any]
 PLAIN = ("step", "one_day_step", "range")  # write what the transforms give, as it is
@@ -53,13 +55,15 @@ def verify(
     for module in lineage.modules:
         progress(module.name)
         findings += _sources(engine, lineage, module)
-        if module.processor == "ingest" and engine.catalog.exists(module.table):
-            findings += _events(engine, lineage, module)
-    return findings
+        if module.processor == "ingest":
+            findings += _readable(module.name, lambda module=module: _events(engine, lineage, module))
+    return [*findings, *left_behind(engine, lineage)]
 
 
 def _events(engine: Engine, lineage: Lineage, module: Module) -> Iterator[Finding]:
     """Every event of a committed block is in the table, a known one, or a dead letter; and none is there twice (B2)."""
+    if not engine.catalog.exists(module.table):
+        return
     dead = _count_blocks(engine, module.tables[1])
     for row in engine.database.fetch(sql("verify_ingest"), topic=module.name):
         kept = dead.get(row["block_id"], (0, set()))[0]
@@ -91,6 +95,21 @@ def _readable(table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding
         return list(look())
     except DamagedData as error:
         return [Finding("I1", table, None, str(error))]
+
+
+def left_behind(engine: Engine, lineage: Lineage) -> Iterator[Finding]:
+    """Tables that are not built here and whose folder is ahead of the catalog: the control store was restored without them.
+
+    One file alone may be what a writer left that died; several, or one after a restore, are rows that nobody sees."""
+    store = ReconcileStore(engine.database, engine.worker)
+    for table, pointer in store.pointers().items():
+        if table in lineage.tables:
+            continue
+        ahead = len(newer(engine.catalog, table, pointer))
+        if ahead > 1 or (ahead and store.was_restored()):
+            repair = "`dwh repair --reconcile --reason ...` reads the newest"
+            text = f"its folder holds {ahead} newer states than the catalog names; {repair}"
+            yield Finding("I1", table, None, text)
 
 
 def _ledger(engine: Engine) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from typing import Literal
 
 from dwh_assets.model.module import Severity
 
-Kind = Literal["check_failed", "check_warned", "run_failed", "block_parked", "behind", "event_without_block"]
+Kind = Literal["check_failed", "check_warned", "run_failed", "block_parked", "behind", "event_without_block", "audit"]
 MOMENTARY = ("check_warned", "run_failed")  # over as they happen: told once, never repeated
 
 

@@ -131,3 +131,5 @@ class BlockStats:
     measures: dict[str, Any] = field(default_factory=dict)
     expects: dict[str, int] = field(default_factory=dict)
     checks: tuple[CheckResult, ...] = ()
+    base_content: int | None = None  # a hash sum over the values of its base rows, where the source gives it
+    base_hashed: list[str] | None = None  # by what, and of which columns

@@ -84,6 +84,7 @@ class Module:
     parameters: tuple[Parameter, ...] = ()  # its own; during an attempt all that hold for it
     allow_truncate: bool = False
     priority: int = 0
+    audit: Literal["heal", "alert", "off"] = "heal"
 
     @property
     def base(self) -> str:

@@ -114,11 +114,21 @@ def topic_checks(module: Module, status: Row) -> list[AssetCheckEvaluation]:
     key, late, lag = module_key(module), status["late_rows"], status["lag_seconds"]
     allowed = allowed_lag(module).total_seconds()
     behind = is_behind(module, status)
+    changed = status["changed_blocks"]
     late_text = f"{late} late rows; dwh restate {status['topic']} --late loads them" if late else "no late rows"
+    if changed:
+        late_text += f"; {changed} blocks have changed base rows; dwh alerts names them"
     lag_text = "nothing is loaded yet" if lag is None else f"complete up to {timedelta(seconds=round(lag))} ago; {status['why']}"
     warn = AssetCheckSeverity.WARN
     return [
-        _evaluation(key, "late_rows", passed=not late, severity=warn, text=late_text, metadata={"late_rows": late}),
+        _evaluation(
+            key,
+            "late_rows",
+            passed=not (late or changed),
+            severity=warn,
+            text=late_text,
+            metadata={"late_rows": late, "changed_blocks": changed},
+        ),
         _evaluation(
             key,
             "freshness",

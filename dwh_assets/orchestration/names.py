@@ -17,7 +17,8 @@ SENSOR = "sensor"
 BUILT_IN_CHECKS = {
     "block_rows": "Rows of the newest block, and how many base rows they were made from.",
     "nulls": "Nulls per column of the newest block.",
-    "late_rows": "Base rows that appeared in ranges that are loaded already; `dwh restate TOPIC --late` loads them.",
+    "late_rows": "Base rows that appeared in ranges that are loaded already; `dwh restate TOPIC --late` loads them;"
+    " and blocks whose base rows were changed since, as the audit found.",
     "freshness": "How far the table is behind the clock, and whether it should be further.",
 }
 

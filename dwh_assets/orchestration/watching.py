@@ -24,7 +24,9 @@ from dagster import (
 )
 
 from dwh_assets.control.reports import Reports
+from dwh_assets.control.statements import sql
 from dwh_assets.engine.alerts import alert_round
+from dwh_assets.engine.audit_rounds import AuditRounds
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.sweep import sweep
@@ -46,8 +48,9 @@ class Watcher:
     def __init__(self) -> None:
         self._slow = 0.0
         self._observed: dict[str, Any] = {}
-        self._checked: dict[tuple[str, str], tuple[bool, Any]] = {}
+        self._checked: dict[tuple[str, str], tuple[bool, Any, Any]] = {}
         self._failed: set[str] = set()
+        self._audits: AuditRounds | None = None
 
     def watch(self, instance: DagsterInstance, engine: Engine) -> SensorResult | SkipReason:
         lineage = engine.lineage.active()
@@ -57,6 +60,7 @@ class Watcher:
             sweep(engine, lineage)
             find_late_rows(engine, lineage)
             told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
+        self._audit(engine, lineage)
         if found := report_forgotten(instance, engine, lineage):
             told.append(f"{found} blocks were committed without an event; it was sent")
         send(instance, list(self._changed_checks(engine, lineage)), None)
@@ -66,6 +70,12 @@ class Watcher:
         if observations:
             return SensorResult(asset_events=observations, skip_reason="\n".join(told) or None)
         return SkipReason("\n".join(told) or "everything that was committed is shown, and nothing is shown that was not")
+
+    def _audit(self, engine: Engine, lineage: Lineage) -> None:
+        """Beside the ticks, while no request waits for a worker."""
+        if self._audits is None:
+            self._audits = AuditRounds(engine, lambda: bool(engine.database.fetch(sql("requests_wait"))[0]["found"]))
+        self._audits.begin_if_due(lineage)
 
     def _observations(self, engine: Engine) -> Iterator[AssetObservation]:
         """Sources whose newest row has moved on since they were last told of."""
@@ -81,7 +91,7 @@ class Watcher:
         for module in lineage.modules:
             for topic in module.topics if module.active else ():
                 for found in topic_checks(module, status[topic]) if topic in status else ():
-                    answer = (found.passed, found.metadata.get("late_rows"))
+                    answer = (found.passed, found.metadata.get("late_rows"), found.metadata.get("changed_blocks"))
                     if self._checked.setdefault((topic, found.check_name), answer) != answer:
                         self._checked[topic, found.check_name] = answer
                         yield found

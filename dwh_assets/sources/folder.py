@@ -22,7 +22,7 @@ from dwh_assets.model.position import MICROSECOND, Bounds, Position
 from dwh_assets.sources.decoding import ORIGIN, RECORD, Decoder
 from dwh_assets.sources.ledger import IngestLedger, StoredBlock
 from dwh_assets.sources.rows import Rows, micros
-from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
+from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Noted, Observation, ReadRange, Recount
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -86,6 +86,10 @@ class FolderSource:
     def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
         """None: a file that comes later is in a later block."""
         return {}
+
+    def recount(self, bounds: Bounds, noted: Noted, shard: str | None = None) -> Recount | None:
+        """None: a file that has changed since it was loaded is an error when the folder is looked at."""
+        return None
 
     def _new(self, now: datetime) -> list[Path]:
         """Files that no block holds and nobody writes to any more; one that was loaded and has changed is an error."""

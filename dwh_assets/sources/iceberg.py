@@ -14,8 +14,9 @@ from dwh_assets.model.position import MAX_ID, Bounds, Position
 from dwh_assets.sources.cutting import ROWS_TO_READ, cut_files
 from dwh_assets.sources.files import TableFiles, require_columns
 from dwh_assets.sources.histogram import cut_frame
+from dwh_assets.sources.recounting import recount
 from dwh_assets.sources.rows import Rows, appeared, together
-from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
+from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Noted, Observation, ReadRange, Recount
 from dwh_assets.warehouse.catalog import CATALOG, Catalog
 from dwh_assets.warehouse.file_stats import FileStat
 
@@ -61,7 +62,7 @@ class IcebergSource:
         files = self._files(snapshot, shard)
 
         def fallback(last: Position, upto: datetime, size: int, count: int) -> list[Cut]:
-            frame = self._frame(self._session(), snapshot, shard).where(self._condition(last, Position(upto, MAX_ID)))
+            frame = self._frame(self.spark(), snapshot, shard).where(self._condition(last, Position(upto, MAX_ID)))
             return cut_frame(frame, (f"`{self.position[0]}`", f"`{self.position[1]}`"), size, count)
 
         return cut_files(files.ranges(), last, upto, size, count, files.rows, fallback, self.rows_to_read)
@@ -91,6 +92,17 @@ class IcebergSource:
         touched = [entry for entry in ranges if files.overlapping(fresh, entry[1])]
         found = {entry[0]: self._appeared_once(files, now, entry) for entry in touched}
         return {block: rows for block, rows in found.items() if rows}
+
+    def recount(self, bounds: Bounds, noted: Noted, shard: str | None = None) -> Recount | None:
+        return recount(self, bounds, noted, shard)
+
+    def has_snapshot(self, snapshot: int | None) -> bool:
+        return self._oldest([snapshot]) is not None
+
+    def files_of(self, bounds: Bounds, snapshot: int, shard: str | None) -> list[FileStat]:
+        """The files that may hold rows of the range."""
+        files = self._files(snapshot, shard)
+        return files.overlapping(files.all(), bounds)
 
     def _appeared_once(self, files: TableFiles, now: dict[str, FileStat], entry: ReadRange) -> int:
         """A range whose files are those of the last time is not read again: after a compaction, or once its snapshot has
@@ -142,7 +154,7 @@ class IcebergSource:
     def _types(self) -> dict[str, str]:
         return require_columns(self.catalog, self.table, self.position, self.shard_by)
 
-    def _session(self) -> SparkSession:
+    def spark(self) -> SparkSession:
         if self.session is None:
             raise SourceError(
                 f"table {self.table}: only Spark can cut a block here, as over {self.rows_to_read} rows would have to be read.\n"

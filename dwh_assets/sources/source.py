@@ -40,12 +40,25 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Content:
+    """A hash sum over the values of rows; `hashed` says by what it was made and of which columns."""
+
+    hash_sum: int
+    hashed: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.hashed[1:]
+
+
+@dataclass(frozen=True)
 class Fingerprint:
     """Count and hash sum of the (pos, id) of base rows; the sum of disjoint ranges is that of their union."""
 
     rows: int
     hash_sum: int
     bytes: int = field(default=0, compare=False)  # of the files that hold them, where that is known
+    content: Content | None = field(default=None, compare=False)  # where it comes with the count
 
     def __post_init__(self) -> None:
         if not 0 <= self.hash_sum < HASH_MODULUS:
@@ -61,6 +74,29 @@ class Fingerprint:
 
 
 NOTHING = Fingerprint(0, 0)
+
+
+@dataclass(frozen=True)
+class Noted:
+    """What the ledger knows of the base rows of a block."""
+
+    read: Fingerprint
+    snapshot: int | None = None  # that they were read at
+    files: str | None = None  # a digest of the files that held them when they were last looked at
+
+
+@dataclass(frozen=True)
+class Recount:
+    """A block's base rows as they are `now`, beside what is known of them `then`, with what was learned of both on the way."""
+
+    now: Fingerprint
+    then: Fingerprint
+    files: str | None = None
+    rows: int = 0  # that were read for it
+
+    @property
+    def values_differ(self) -> bool:
+        return None not in (self.now.content, self.then.content) and self.now.content != self.then.content
 
 
 # A committed block: its id, its range, the snapshot its rows were read at, and what was read.
@@ -91,4 +127,8 @@ class Source(Protocol):
 
     def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
         """Block id -> rows that appeared in its range after it was read; blocks without late rows are left out."""
+        ...
+
+    def recount(self, bounds: Bounds, noted: Noted, shard: str | None = None) -> Recount | None:
+        """Look at the rows of a committed block again, values included; None where a source cannot be asked for old rows."""
         ...

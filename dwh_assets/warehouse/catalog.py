@@ -132,7 +132,8 @@ class Catalog:
         except FileNotFoundError as error:
             raise DamagedData(
                 f"table {name}: a file of its metadata is missing: {error.filename or error}.\n"
-                "Nothing was written. Restore the file, or the warehouse folder, from a copy."
+                "Nothing was written. Restore the file, or the warehouse folder, from a copy. Where folder and control store\n"
+                "come from different moments, `dwh repair --reconcile --reason ...` brings them together; it asks first."
             ) from error
         except OSError as error:
             if error.errno != errno.ENOSPC:

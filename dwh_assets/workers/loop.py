@@ -22,7 +22,7 @@ def ask_for_due(engine: Engine, stop: threading.Event) -> None:
     """Until told to stop. A topic that was asked for and waits, or is being loaded, is not asked for twice."""
     loop = Loop(engine)
     dispatch = Dispatch(engine.database, PostgresBus(engine.database, engine.settings.message_seconds), engine.settings)
-    with AlertRounds(engine) as alerts:
+    with AlertRounds(engine) as alerts, loop.audits:
         while not stop.is_set():
             try:
                 _, due = loop.tick()

@@ -23,7 +23,7 @@ from dwh_assets.sources.kafka.security import client_settings
 from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.sources.ledger import IngestLedger, StoredBlock
 from dwh_assets.sources.rows import Rows, micros
-from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Observation, ReadRange
+from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Noted, Observation, ReadRange, Recount
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -98,6 +98,10 @@ class KafkaSource:
     def late(self, ranges: Sequence[ReadRange], shard: str | None = None) -> dict[int, int]:
         """None: what comes later has a greater offset, so it is in a later block."""
         return {}
+
+    def recount(self, bounds: Bounds, noted: Noted, shard: str | None = None) -> Recount | None:
+        """None: what a broker has dropped cannot be counted, and what it still has never changes."""
+        return None
 
     def require_held(self, bounds: Bounds) -> None:
         """Every offset of these blocks must still be there: one that is gone would be a hole that nobody sees."""
