@@ -15,11 +15,14 @@ import typer
 from dwh_assets.cli import (
     acting,
     batches,
+    configuring,
+    doctoring,
     events,
     lineage,
     looking,
     maintaining,
     noting,
+    projects,
     proving,
     repairing,
     reporting,
@@ -37,12 +40,12 @@ from dwh_assets.model.errors import DwhError
 
 HELP = """A data warehouse that loads itself, block by block, and can prove it.
 
-Start here: [bold]dwh up[/] in a project folder, then [bold]dwh status[/] in another terminal.
+Start here: [bold]dwh init shop[/], then [bold]dwh up[/] in that folder, then [bold]dwh status[/] in another terminal.
 """
 EXIT_CODES = """[bold]Exit codes[/]: 0 ok · 1 not ok, or verify found something · 2 a person must act · 3 try again later ·
 4 refused, another worker goes on · 130 interrupted.
 
-[bold]Settings[/] come from DWH_* variables; state lives in .dwh/ (DWH_HOME), the log in .dwh/logs/dwh.log."""
+[bold]Settings[/] come from DWH_* variables and dwh.toml; state lives in .dwh/ (DWH_HOME), the log in .dwh/logs/dwh.log."""
 
 app = typer.Typer(
     help=HELP,
@@ -80,6 +83,7 @@ def settings(
 
 
 _GROUPS = {
+    "Begin": (projects.init, doctoring.doctor),
     "Load": (running.up, running.run, running.down, working.worker, batches.start),
     "Look": (
         looking.status,
@@ -111,6 +115,7 @@ for _group, _commands in _GROUPS.items():
     for _command in _commands:
         app.command(rich_help_panel=_group)(_command)
 app.add_typer(batches.app, name="batch", rich_help_panel="Load")
+app.add_typer(configuring.app, name="config", rich_help_panel="Begin")
 app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
 app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
