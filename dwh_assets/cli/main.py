@@ -15,8 +15,10 @@ import typer
 from dwh_assets.cli import (
     acting,
     batches,
+    cleaning,
     configuring,
     doctoring,
+    dropping,
     events,
     lineage,
     looking,
@@ -105,9 +107,10 @@ _GROUPS = {
         restating.restate,
         repairing.repair,
         rolling.rollback,
+        dropping.drop,
         batches.next_run,
     ),
-    "Maintain": (maintaining.maintain,),
+    "Maintain": (maintaining.maintain, cleaning.clean),
     "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import dict_row
+from psycopg.rows import DictRow, dict_row
 
 from dwh_assets.control import statements
 from dwh_assets.control.database import one
@@ -32,7 +32,7 @@ class StoreState:
 def inspect_store(url: str, seconds: int = 5) -> StoreState:
     """Nothing is written; a store that does not answer is ControlStoreDown."""
     try:
-        with psycopg.connect(url, connect_timeout=seconds, row_factory=dict_row) as connection:
+        with psycopg.Connection[DictRow].connect(url, connect_timeout=seconds, row_factory=dict_row) as connection:
             connection.read_only = True
             facts = one(connection.execute(sql("store_facts")))
             versions = [row["version"] for row in connection.execute(sql("read_ledger"))] if facts["has_ledger"] else None

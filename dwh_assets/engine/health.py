@@ -54,12 +54,11 @@ def check_packages(settings: Settings) -> Iterator[Finding]:
     python = ".".join(map(str, sys.version_info[:3]))
     yield Finding("Python", "ok", f"{python}, {sys.executable}")
     pins = dict(pin for text in requires("dwh-assets") or () if (pin := _pin(text)))
-    wrong = [
-        f"{name} is {found or 'missing'}, not {wanted}" for name, wanted in pins.items() if (found := _version(name)) != wanted
-    ]
+    installed = {name: _version(name) for name in pins}
+    wrong = [f"{name} is {installed[name] or 'missing'}, not {pin}" for name, pin in pins.items() if installed[name] != pin]
     if wrong:
         todo = "install dwh-assets again in an environment of its own; other versions were never tried with it"
-        yield Finding("packages", "bad" if None in found.values() else "warn", "; ".join(wrong), todo)
+        yield Finding("packages", "bad" if None in installed.values() else "warn", "; ".join(wrong), todo)
     else:
         yield Finding("packages", "ok", f"dwh-assets {version('dwh-assets')} and the {len(pins)} packages that it pins")
 
