@@ -23,6 +23,7 @@ from dwh_assets.cli import (
     lineage,
     looking,
     maintaining,
+    metering,
     noting,
     projects,
     proving,
@@ -38,8 +39,9 @@ from dwh_assets.cli import (
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
-from dwh_assets.model.errors import DwhError
+from dwh_assets.model.errors import ConfigError, DwhError
 
+_UNUSABLE = (PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)  # files and folders of the person
 HELP = """A data warehouse that loads itself, block by block, and can prove it.
 
 Start here: [bold]dwh init shop[/], then [bold]dwh up[/] in that folder, then [bold]dwh status[/] in another terminal.
@@ -95,6 +97,7 @@ _GROUPS = {
         looking.log,
         looking.errors,
         looking.alerts,
+        metering.metrics,
         reporting.report,
         tracing.trace,
     ),
@@ -137,6 +140,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         app(with_sample_size(arguments), prog_name="dwh")
     except SystemExit as end:
+        if _was_interrupted(end):
+            warn("dwh: interrupted. What was committed stays; nothing is half done.")
         return end.code if isinstance(end.code, int) else 0
     except DwhError as error:
         logging.getLogger(__name__).error("%s", error)
@@ -145,9 +150,18 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except _UNUSABLE as error:
+        if error.filename is None:
+            return _unexpected(error)
+        warn(f"dwh: {error.filename}: {(error.strerror or 'cannot be used').lower()}. Nothing was changed after this was found.")
+        return ConfigError.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: a short text for people, the traceback for those who repair
         return _unexpected(error)
     return 0
+
+
+def _was_interrupted(end: SystemExit) -> bool:
+    return isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt)
 
 
 def with_sample_size(arguments: Sequence[str]) -> list[str]:

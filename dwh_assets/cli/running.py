@@ -8,6 +8,7 @@ import psutil
 import typer
 
 from dwh_assets.cli.looking import Topics, named
+from dwh_assets.cli.metering import serving
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json
 from dwh_assets.cli.output import printer, warn, working
@@ -44,7 +45,13 @@ def up(
         from dwh_assets.cli.starting import start  # late: a second `dwh up` is refused before Spark's libraries are loaded
 
         try:
-            with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
+            with (
+                warehouse(settings, create=True) as engine,
+                start(engine, feed, signals.stop),
+                serving(settings, engine.database) as metrics,
+            ):
+                if metrics:
+                    printer(False).say(f"  metrics        {metrics}")
                 if dagster:
                     loaded = _dagster(engine, signals, read_only)
                 elif workers:
