@@ -34,7 +34,8 @@ NAMES = {  # commands by the kind of name they take
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every command of the tree."""
-    for name, command in (group or typer.main.get_command(app)).commands.items():
+    tree: Any = group or typer.main.get_command(app)
+    for name, command in tree.commands.items():
         if hasattr(command, "commands"):
             yield from commands(command, (*path, name))
         else:

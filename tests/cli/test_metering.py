@@ -60,6 +60,7 @@ def test_they_are_served_on_loopback_at_a_free_port_if_theirs_is_taken_and_looke
     settings = load_settings(metrics_port=free_port())
     with serving(settings, database) as first, serving(settings, database) as second:
         assert first == f"http://127.0.0.1:{settings.metrics_port}/metrics"
+        assert first is not None
         assert second is not None
         assert second != first
         assert get(first) == get(first) == get(second)
