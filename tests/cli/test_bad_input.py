@@ -15,6 +15,7 @@ import pytest
 import typer.main
 
 from dwh_assets.cli.main import app
+from dwh_assets.control.database import Database
 from tests.cli.conftest import Project, environment, write_files
 from tests.control.small import ready
 
@@ -63,12 +64,13 @@ def test_a_wrong_command_names_the_near_one(files: Project, wrong: str, near: st
     assert f"Did you mean '{near}'" in " ".join(answer.err.split()).replace("│ ", "").replace(" │", "")
 
 
-@pytest.fixture
-def stored(files: Project, database: Any, database_url: str) -> Project:
-    """A control store with one topic, fact.sales, and no Spark."""
-    ready(database, 1)
-    files.environment.update(DWH_POSTGRES_URL=database_url, DWH_SPARK_REMOTE="sc://127.0.0.1:1")
-    return files
+@pytest.fixture(scope="module")
+def stored(module_database: Database, module_url: str, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A control store with one topic, fact.sales, and no Spark. Wrong names change nothing, so that tests can share it."""
+    ready(module_database, 1)
+    folder = tmp_path_factory.mktemp("stored")
+    write_files(folder)
+    return Project(folder, environment(folder, DWH_POSTGRES_URL=module_url, DWH_SPARK_REMOTE="sc://127.0.0.1:1"))
 
 
 @pytest.mark.parametrize("command", [name for names in NAMES.values() for name in names])
@@ -99,16 +101,16 @@ def test_other_wrong_names_are_answered_with_right_ones(stored: Project, command
 
 
 def test_a_narrow_terminal_loses_no_name_and_a_pipe_gets_no_colour(stored: Project) -> None:
-    stored.environment["COLUMNS"] = "40"
-    assert "fact.sales" in stored.ok("status").out
-    del stored.environment["NO_COLOR"], stored.environment["COLUMNS"]
-    assert "\x1b[" not in stored.ok("status").out
+    narrow = Project(stored.folder, stored.environment | {"COLUMNS": "40"})
+    assert "fact.sales" in narrow.ok("status").out
+    piped = Project(stored.folder, {name: value for name, value in stored.environment.items() if name != "NO_COLOR"})
+    assert "\x1b[" not in piped.ok("status").out
 
 
 @pytest.mark.parametrize(
     ("broken", "said"),
     [
-        ({"lineage/fact/orders.yaml": None}, "orders.yaml"),
+        ({"sql/transforms/fact/orders.sql": None}, "orders.sql"),
         ({"sql/transforms/fact/orders.sql": b"\xff\xfe"}, "orders.sql"),
         ({"lineage/fact/orders.yaml": b"\xff\xfe\x00"}, "orders.yaml"),
         ({"dwh.toml": b"\xff"}, "dwh.toml"),
