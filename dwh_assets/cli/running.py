@@ -130,15 +130,19 @@ def _loop(engine: Engine, signals: Stopping, topics: list[str] | None, until_dry
 
 def down(context: typer.Context) -> None:
     """End the `dwh up` of this folder, and servers that a killed one left behind."""
+    from dwh_assets.cli.supervising import end_remains
+
     settings = settings_of(context)
     pid = pid_of_up(settings.home)
     if pid is not None:
         with working(f"process {pid} finishes its blocks"):
             _end(pid)
+    remains = end_remains(settings.home)  # before the servers: workers that live on would hold these
     if (settings.home / "owned").exists():
         with working("stopping the servers"), present(settings.home, lambda name: stop_server(settings, name)):
             pass
-    printer(False).say("down." if pid is not None else "no dwh up was running; nothing is left behind.")
+    left = f"ended {remains} processes that a killed one had left behind" if remains else "nothing is left behind"
+    printer(False).say("down." if pid is not None else f"no dwh up was running; {left}.")
 
 
 def _end(pid: int) -> None:
