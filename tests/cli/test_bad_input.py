@@ -154,7 +154,7 @@ SERVERLESS = {
     ("down",),
 }
 INTERRUPTED = [path for path in ALL if path not in SERVERLESS]
-FEW = [("status",), ("lineage", "apply"), ("drop",)]
+FEW = [("status",)]
 
 
 def _interrupted(path: tuple[str, ...], folder: Path) -> None:
