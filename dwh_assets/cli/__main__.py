@@ -1,5 +1,5 @@
 """`python -m dwh_assets.cli` is the command `dwh`."""
 
-from dwh_assets.cli.main import main
+from dwh_assets.cli.entry import main
 
 main()

@@ -17,11 +17,17 @@ from dwh_assets.cli import (
     auditing,
     backing,
     batches,
+    cleaning,
+    configuring,
+    doctoring,
+    dropping,
     events,
     lineage,
     looking,
     maintaining,
+    metering,
     noting,
+    projects,
     proving,
     repairing,
     reporting,
@@ -35,16 +41,17 @@ from dwh_assets.cli import (
 from dwh_assets.cli.logs import keep_traceback
 from dwh_assets.cli.output import Printer, warn
 from dwh_assets.config.settings import load_settings
-from dwh_assets.model.errors import DwhError
+from dwh_assets.model.errors import ConfigError, DwhError
 
+_UNUSABLE = (PermissionError, IsADirectoryError, NotADirectoryError, FileExistsError)  # files and folders of the person
 HELP = """A data warehouse that loads itself, block by block, and can prove it.
 
-Start here: [bold]dwh up[/] in a project folder, then [bold]dwh status[/] in another terminal.
+Start here: [bold]dwh init shop[/], then [bold]dwh up[/] in that folder, then [bold]dwh status[/] in another terminal.
 """
 EXIT_CODES = """[bold]Exit codes[/]: 0 ok · 1 not ok, or verify found something · 2 a person must act · 3 try again later ·
 4 refused, another worker goes on · 130 interrupted.
 
-[bold]Settings[/] come from DWH_* variables; state lives in .dwh/ (DWH_HOME), the log in .dwh/logs/dwh.log."""
+[bold]Settings[/] come from DWH_* variables and dwh.toml; state lives in .dwh/ (DWH_HOME), the log in .dwh/logs/dwh.log."""
 
 app = typer.Typer(
     help=HELP,
@@ -82,6 +89,7 @@ def settings(
 
 
 _GROUPS = {
+    "Begin": (projects.init, doctoring.doctor),
     "Load": (running.up, running.run, running.down, working.worker, batches.start),
     "Look": (
         looking.status,
@@ -91,6 +99,7 @@ _GROUPS = {
         looking.log,
         looking.errors,
         looking.alerts,
+        metering.metrics,
         reporting.report,
         tracing.trace,
     ),
@@ -103,9 +112,10 @@ _GROUPS = {
         restating.restate,
         repairing.repair,
         rolling.rollback,
+        dropping.drop,
         batches.next_run,
     ),
-    "Maintain": (maintaining.maintain, auditing.audit, backing.backup, backing.restore, backing.upgrade),
+    "Maintain": (maintaining.maintain, auditing.audit, backing.backup, backing.restore, backing.upgrade, cleaning.clean),
     "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }
@@ -113,6 +123,7 @@ for _group, _commands in _GROUPS.items():
     for _command in _commands:
         app.command(rich_help_panel=_group)(_command)
 app.add_typer(batches.app, name="batch", rich_help_panel="Load")
+app.add_typer(configuring.app, name="config", rich_help_panel="Begin")
 app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
 app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
@@ -131,6 +142,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         app(with_sample_size(arguments), prog_name="dwh")
     except SystemExit as end:
+        if _was_interrupted(end):
+            warn("dwh: interrupted. What was committed stays; nothing is half done.")
         return end.code if isinstance(end.code, int) else 0
     except DwhError as error:
         logging.getLogger(__name__).error("%s", error)
@@ -139,9 +152,18 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+    except _UNUSABLE as error:
+        if error.filename is None:
+            return _unexpected(error)
+        warn(f"dwh: {error.filename}: {(error.strerror or 'cannot be used').lower()}. Nothing was changed after this was found.")
+        return ConfigError.exit_code
     except Exception as error:  # noqa: BLE001 - the last resort: a short text for people, the traceback for those who repair
         return _unexpected(error)
     return 0
+
+
+def _was_interrupted(end: SystemExit) -> bool:
+    return isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt)
 
 
 def with_sample_size(arguments: Sequence[str]) -> list[str]:

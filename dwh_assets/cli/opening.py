@@ -33,9 +33,10 @@ def who() -> str:
 
 
 @contextmanager
-def control_store(settings: Settings) -> Iterator[Database]:
+def control_store(settings: Settings, create: bool = False) -> Iterator[Database]:
     """The control store alone: enough to look and to act by hand, and opened without loading Spark's libraries."""
-    require_warehouse(settings)
+    if not create:
+        require_warehouse(settings)
     log_to_file(settings)
     with using_servers(settings, spark=False):
         url = store_url(settings)

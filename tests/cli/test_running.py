@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import psutil
 import pytest
 
 from dwh_assets.control.server import EmbeddedPostgres
@@ -79,6 +81,18 @@ def test_run_without_a_lineage_says_what_to_do(project: Project):
     answer = project.dwh("run", "--until-dry")
     assert answer.code == 2
     assert "dwh lineage apply" in answer.err
+
+
+def test_down_ends_what_a_killed_up_left_behind(files: Project):
+    home = files.folder / ".dwh"
+    (home / "owned").mkdir(parents=True)
+    orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
+    birth = psutil.Process(orphan.pid).create_time()
+    (home / "processes.json").write_text(json.dumps([[orphan.pid, birth], [2**22 - 1, None]]))
+    assert "ended 1 processes" in files.ok("down").out
+    orphan.wait(10)
+    assert not psutil.pid_exists(orphan.pid)
+    assert "nothing is left behind" in files.ok("down").out
 
 
 def test_down_where_nothing_runs_is_no_error(files: Project):
