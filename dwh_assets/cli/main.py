@@ -19,7 +19,9 @@ from dwh_assets.cli import (
     lineage,
     looking,
     maintaining,
+    making,
     noting,
+    previewing,
     proving,
     repairing,
     reporting,
@@ -27,6 +29,7 @@ from dwh_assets.cli import (
     roles,
     rolling,
     running,
+    testing,
     tracing,
     working,
 )
@@ -103,6 +106,7 @@ _GROUPS = {
         rolling.rollback,
         batches.next_run,
     ),
+    "Describe": (previewing.preview, testing.test),
     "Maintain": (maintaining.maintain,),
     "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
@@ -113,6 +117,7 @@ for _group, _commands in _GROUPS.items():
 app.add_typer(batches.app, name="batch", rich_help_panel="Load")
 app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
 app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
+app.add_typer(making.app, name="new", rich_help_panel="Describe")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 app.add_typer(roles.app, name="roles", rich_help_panel="Maintain")
 
