@@ -1,14 +1,14 @@
 """For pytest: the fixture `dwh_transforms`, and `transform_cases`, which reads cases for `pytest.mark.parametrize`.
 
-    from dwh_assets.pytest_plugin import transform_cases
+from dwh_assets.pytest_plugin import transform_cases
 
-    @pytest.mark.parametrize("case", transform_cases(), ids=str)
-    def test_transforms(dwh_transforms, case):
-        dwh_transforms.require(case)
+@pytest.mark.parametrize("case", transform_cases(), ids=str)
+def test_transforms(dwh_transforms, case):
+    dwh_transforms.require(case)
 
-    def test_a_voucher_takes_a_tenth_off(dwh_transforms):
-        [row] = dwh_transforms.run("fact.sales#web", {"stage.web_orders": [{"pos": "2026-01-31T00:00:00Z", "id": 1, ...}]})
-        assert row["amount"] == Decimal("9.00")
+def test_a_voucher_takes_a_tenth_off(dwh_transforms):
+    [row] = dwh_transforms.run("fact.sales#web", {"stage.web_orders": [{"pos": "2026-01-31T00:00:00Z", "id": 1, ...}]})
+    assert row["amount"] == Decimal("9.00")
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def transform_cases(project: Path | str | None = None) -> list[Case]:
 
 @pytest.fixture(scope="session")
 def dwh_transforms() -> Iterator[TransformTests]:
-    """The transforms of the project that DWH_PROJECT names, or of the current folder. Spark is started for it and ended after it."""
+    """The transforms of the project that DWH_PROJECT names, or of the current folder. Spark runs as long as it is used."""
     from dwh_assets.config.settings import load_settings
     from dwh_assets.engine.case_bench import case_runner
 

@@ -130,7 +130,13 @@ def _print(planned: Preview, out: Printer) -> None:
         for text in table.changes
     ]
     rows += [
-        {"kind": "outdated", "what": "transform", "name": old.topic, "text": _outdated(old.blocks, old.rows), "blocks": old.blocks}
+        {
+            "kind": "outdated",
+            "what": "transform",
+            "name": old.topic,
+            "text": _outdated(old.blocks, old.rows),
+            "blocks": old.blocks,
+        }
         for old in planned.outdated
     ]
     rows += [{"kind": "warning", "what": "source", "name": "", "text": text} for text in planned.warnings]

@@ -24,9 +24,12 @@ MOST_LINES = 20
 def test(
     context: typer.Context,
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="FILE...", help="files or folders; default tests/transforms", show_default=False)
+        list[Path] | None,
+        typer.Argument(metavar="FILE...", help="files or folders; default tests/transforms", show_default=False),
     ] = None,
-    only: Annotated[str, typer.Option("--only", "-k", help="Cases whose name or table holds this text.", show_default=False)] = "",
+    only: Annotated[
+        str, typer.Option("--only", "-k", help="Cases whose name or table holds this text.", show_default=False)
+    ] = "",
     as_json: Json = False,
 ) -> None:
     """Run transforms on fixture rows. Exit code 1 if a case fails. Needs Spark, and no warehouse."""

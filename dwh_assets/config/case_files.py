@@ -99,19 +99,24 @@ def find_cases(project: Path, paths: list[Path]) -> list[Case]:
 
 def read_cases(file: Path, project: Path) -> list[Case]:
     name = str(file.relative_to(project)) if file.is_relative_to(project) else str(file)
+    document = _document(file, name)
     try:
-        document = read_yaml(file.read_text(encoding="utf-8"))
         form = CasesForm.model_validate(document.value)
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{name}: cannot be read: {error}") from None
-    except YamlRefused as error:
-        raise ConfigError(f"{name}:{error.line}: {error}") from None
     except ValidationError as error:
         raise ConfigError("\n".join(_problem(name, document, found["loc"], found["msg"]) for found in error.errors())) from None
     names = [case.name for case in form.cases]
     if twice := [case for case in names if names.count(case) > 1]:
         raise ConfigError(f"{name}: several cases are called {twice[0]!r}; give each its own name")
     return [Case(name, document.line(("cases", i)), form.table, case, form.types) for i, case in enumerate(form.cases)]
+
+
+def _document(file: Path, name: str) -> Document:
+    try:
+        return read_yaml(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{name}: cannot be read: {error}") from None
+    except YamlRefused as error:
+        raise ConfigError(f"{name}:{error.line}: {error}") from None
 
 
 def _problem(name: str, document: Document, at: tuple[int | str, ...], text: str) -> str:

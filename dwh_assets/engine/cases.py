@@ -95,7 +95,9 @@ class CaseRunner:
         module, _ = module_of(self.lineage, table)
         for unknown in [*(name for name in given if name not in module.inputs), *(n for n in types if n not in module.inputs)]:
             raise ConfigError(f"{module.name} does not read {unknown}{nearest(unknown, module.inputs)}; it reads its inputs only")
-        inputs = [Given(name, self._types(module, name, given, types.get(name, {})), given.get(name, ())) for name in module.inputs]
+        inputs = [
+            Given(name, self._types(module, name, given, types.get(name, {})), given.get(name, ())) for name in module.inputs
+        ]
         valued, _ = harmless(module, self._parameters(module, parameters))
         return transformed(self.session, valued, processor_named(module.processor), self.transforms, inputs, bounds)
 

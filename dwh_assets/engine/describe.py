@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from difflib import get_close_matches
 
 from dwh_assets.engine.apply import preview
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.column import TableColumn
 from dwh_assets.model.errors import UnknownTopic
 from dwh_assets.model.module import Lineage, SourceTable
+from dwh_assets.model.near import near_names
 from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.warehouse.describing import columns_of as columns_of_table
 
@@ -32,11 +32,8 @@ def names_of(engine: Engine, lineage: Lineage) -> list[str]:
 
 
 def unknown(engine: Engine, lineage: Lineage, name: str) -> UnknownTopic:
-    known = names_of(engine, lineage)
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or [other for other in known if name.partition(".")[2] in other][:3]
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
     return UnknownTopic(
-        f"there is no table {name!r}.{hint}\n"
+        f"there is no table {name!r}.{near_names(name, names_of(engine, lineage))}\n"
         "Tables are those of lineage/, of lineage/sources/ (which also name Postgres tables, Kafka topics and folders of files), "
         "and those of the catalog."
     )

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from dwh_assets.model.errors import UnknownTopic
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.near import near_names
 
 
 def module_of(lineage: Lineage, name: str) -> tuple[Module, str]:
@@ -24,6 +23,6 @@ def _unknown(lineage: Lineage, name: str) -> UnknownTopic:
     if any(source.name == name for source in lineage.sources):
         return UnknownTopic(f"{name} is a source: its rows are written elsewhere, no transform makes them. `dwh table {name}`.")
     known = sorted({n for m in lineage.modules for n in (m.name, m.table)})
-    near = get_close_matches(name, known, n=3, cutoff=0.5) or [k for k in known if name.partition(".")[2] in k][:3]
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UnknownTopic(f"no file in lineage/ builds {name!r}.{hint} `dwh new table {name} --from ...` drafts one.")
+    return UnknownTopic(
+        f"no file in lineage/ builds {name!r}.{near_names(name, known)} `dwh new table {name} --from ...` drafts one."
+    )

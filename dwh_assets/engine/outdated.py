@@ -48,4 +48,6 @@ def _versions(engine: Engine, lineage: Lineage, module: Module) -> Iterator[str]
         try:
             yield code_version(module, engine.settings.transforms_folder, parameters)
         except FileNotFoundError as error:
-            raise ConfigError(f"{module.name}: its transform {error.filename} is gone. `dwh lineage check` names all problems.") from None
+            raise ConfigError(
+                f"{module.name}: its transform {error.filename} is gone. `dwh lineage check` names all problems."
+            ) from None

@@ -9,6 +9,7 @@ from typing import Any
 
 Row = Mapping[str, Any]
 Show = Callable[[Any], str]
+WORDS = ("expected", "got", "missing", "not expected")  # what the two lists, and rows of one alone, are called
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,15 @@ class RowDiff:
     def empty(self) -> bool:
         return not (self.changed or self.missing or self.extra)
 
-    def lines(self, show: Show = repr) -> Iterator[str]:
+    def lines(self, show: Show = repr, words: tuple[str, str, str, str] = WORDS) -> Iterator[str]:
         """Each difference on a line of its own, the columns that differ first."""
+        one, other, only_one, only_other = words
         for pair in self.changed:
-            found = "; ".join(f"{c}: expected {show(pair.expected[c])}, got {show(pair.given[c])}" for c in pair.columns)
+            found = "; ".join(f"{c}: {one} {show(pair.expected[c])}, {other} {show(pair.given[c])}" for c in pair.columns)
             alike = [name for name in pair.expected if name not in pair.columns][:3]
             yield f"differs ({_named(pair.expected, alike, show)}): {found}" if alike else f"differs: {found}"
-        yield from (f"missing: {_named(row, list(row), show)}" for row in self.missing)
-        yield from (f"not expected: {_named(row, list(row), show)}" for row in self.extra)
+        yield from (f"{only_one}: {_named(row, list(row), show)}" for row in self.missing)
+        yield from (f"{only_other}: {_named(row, list(row), show)}" for row in self.extra)
 
 
 def compare(expected: Sequence[Row], given: Sequence[Row]) -> RowDiff:

@@ -48,12 +48,16 @@ def transformed(
     return without_audit(processor.shape(module, with_audit(transforms.output(base), 0, 0)))
 
 
-def expected_and_given(session: SparkSession, output: DataFrame, expected: Sequence[Row], name: str) -> tuple[list[Row], list[Row]]:
+def expected_and_given(
+    session: SparkSession, output: DataFrame, expected: Sequence[Row], name: str
+) -> tuple[list[Row], list[Row]]:
     """Both as Spark has them, in the output's types and in the columns that are expected."""
     columns = analysed(output, name)
     named = list(dict.fromkeys(column for row in expected for column in row)) or columns.names
     if unknown := [column for column in named if column not in columns.names]:
-        raise ConfigError(f"expects the column {unknown[0]}, which the transform does not give; it gives {', '.join(columns.names)}")
+        raise ConfigError(
+            f"expects the column {unknown[0]}, which the transform does not give; it gives {', '.join(columns.names)}"
+        )
     wanted = StructType([columns[column] for column in named])
     return _collected(_typed(session, wanted, expected)), _collected(output.select(*(F.col(f"`{c}`") for c in named)))
 

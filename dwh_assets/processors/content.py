@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql import types as T
@@ -11,9 +13,14 @@ from pyspark.sql.connect.session import SparkSession
 def content_by_block(session: SparkSession, table: str, snapshot: int) -> dict[int, int]:
     """Block -> hash sum of its rows, of the whole table in one job."""
     frame = session.read.option("versionAsOf", str(snapshot)).table(f"dwh.{table}")
-    row = F.xxhash64(*(_hashed(field) for field in sorted(frame.schema.fields, key=lambda field: field.name)))
+    row = hash_of_row(frame.schema.fields)
     summed = F.sum(row.cast("decimal(38,0)")).alias("hash")
     return {found["_block"]: int(found["hash"]) for found in frame.groupBy("_block").agg(summed).collect()}
+
+
+def hash_of_row(fields: Sequence[T.StructField]) -> Column:
+    """One number for the values of these columns, whatever their order."""
+    return F.xxhash64(*(_hashed(field) for field in sorted(fields, key=lambda field: field.name)))
 
 
 def _hashed(field: T.StructField) -> Column:
