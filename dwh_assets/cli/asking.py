@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine
     from dwh_assets.model.module import Lineage
 
-EVERYTHING = 0
-
 
 def sql(
     context: typer.Context,
@@ -57,9 +55,9 @@ def answer(engine: Engine, lineage: Lineage, query: str, limit: int, out: Printe
 
 def export(
     context: typer.Context,
+    to: Annotated[Path, typer.Option("--to", help="file.csv or file.parquet", show_default=False)],
     table: Annotated[str | None, typer.Argument(help="a table, with all its columns and rows", show_default=False)] = None,
     query: Annotated[str | None, typer.Option("--sql", help="What one SELECT gives, instead of a table.")] = None,
-    to: Annotated[Path, typer.Option("--to", help="file.csv or file.parquet")] = Path(),
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     as_json: Json = False,
 ) -> None:

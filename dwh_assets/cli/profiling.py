@@ -68,7 +68,7 @@ def profile(
 
 
 def _all(out: Printer, name: str, rows: list[Row]) -> None:
-    out.say(f"[bold]{escape(name)}[/], {len(rows)} {_unit(rows)}: {escape(rows[0]['name'])} to {escape(rows[-1]['name'])}")
+    out.say(f"[bold]{escape(name)}[/], {_span(rows)}")
     counts = [row["rows"] for row in rows]
     out.say(
         f"rows   {sparkline(counts)}  {formats.count(sum(counts))}, {formats.count(min(counts))} to {formats.count(max(counts))}"
@@ -77,7 +77,7 @@ def _all(out: Printer, name: str, rows: list[Row]) -> None:
         values = [float(row["measures"].get(measure, 0)) for row in rows]
         out.say(f"{escape(measure)}   {sparkline(values)}  {sum(values):,.2f}")
     names = sorted({key for row in rows for key in row["nulls"] if not key.startswith("_")})
-    out.rows([_summed(key, rows) for key in names], COLUMNS)
+    out.rows([_summed(key, rows) for key in names], COLUMNS, empty="No column has nulls.")
 
 
 def _one(out: Printer, name: str, key: str, rows: list[Row]) -> None:
@@ -117,8 +117,9 @@ def _ratio(row: Row, key: str) -> float | None:
     return int(row["nulls"].get(key, 0)) / row["rows"] if row["rows"] else None
 
 
-def _unit(rows: list[Row]) -> str:
-    return "blocks" if rows[0]["name"].startswith("#") else "days"
+def _span(rows: list[Row]) -> str:
+    unit, first, last = "block" if rows[0]["name"].startswith("#") else "day", rows[0]["name"], rows[-1]["name"]
+    return f"{unit} {first}" if len(rows) == 1 else f"{len(rows)} {unit}s, {first} to {last}"
 
 
 def sparkline(values: Sequence[float], top: float | None = None) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -36,6 +37,10 @@ def print_columns(out: Printer, columns: Sequence[TableColumn], title: str, hold
         column("comment", "comment", folds=True),
     ]
     out.rows(rows, what if holding is not None else [*what[:3], what[-1]], title=title)
+
+
+def _bound(value: Any) -> str:
+    return formats.instant(value) if isinstance(value, datetime) and value.tzinfo else escape(shown(value))
 
 
 _NULLS = Column("nulls", lambda row: "" if not row["nulls"] else formats.count(row["nulls"]), right=True)

@@ -43,9 +43,10 @@ def draft(wish: Wish) -> dict[str, str]:
     return files
 
 
-def key_of(columns: Sequence[TableColumn], base: str) -> tuple[list[str], str]:
-    """The columns that seem to make a row the same one, and why."""
-    if declared := [column.name for column in columns if column.key]:
+def key_of(columns: Sequence[TableColumn], base: str, position: tuple[str, ...] = ()) -> tuple[list[str], str]:
+    """The columns that seem to make a row the same one, and why. A key that is the position tells changes apart, not things."""
+    declared = [column.name for column in columns if column.key]
+    if declared and not set(declared) <= set(position):
         return declared, "its primary key"
     stem = base.partition(".")[2]
     singular = stem.removesuffix("es") if stem.endswith("ches") else stem.removesuffix("s")
@@ -53,7 +54,8 @@ def key_of(columns: Sequence[TableColumn], base: str) -> tuple[list[str], str]:
     for guess in (f"{singular}_id", f"{singular}_no", f"{stem}_id", f"{singular}_key", "uuid"):
         if guess in names:
             return [names[guess]], "by its name"
-    return [], ""
+    ids = [column.name for column in columns if column.name.lower().endswith("_id") and column.name not in position]
+    return (ids[:1], "the first that ends in _id") if ids and declared else (declared, "its primary key" if declared else "")
 
 
 def position_of(columns: Sequence[TableColumn], base: str) -> tuple[str, str] | None:
@@ -71,13 +73,13 @@ def position_of(columns: Sequence[TableColumn], base: str) -> tuple[str, str] | 
 def _module_file(wish: Wish, transform: str) -> str:
     lines = [
         f"table: {wish.table}",
-        f"description: {_quoted(f'One row per row of {wish.base}.')}   # say what one row means for the business",
-        f"depends_on: [{wish.base}]                 # the first is the base table; add those that the transform joins",
+        _noted(f"description: One row per row of {wish.base}.", "say what one row means for the business"),
+        _noted(f"depends_on: [{wish.base}]", "the first is the base table; add those that the transform joins"),
         f"processor: {wish.processor}",
         *([f"transforms: [{transform}]"] if wish.processor != "ingest" else []),
         *(_position(wish) if wish.processor not in ("ingest", "reload") else []),
         *(_key(wish) if wish.processor != "ingest" else []),
-        *([] if wish.processor == "ingest" else ["repeat: 1min", "# delay: 30s                        # the newest rows wait"]),
+        *([] if wish.processor == "ingest" else ["repeat: 1min", _noted("# delay: 30s", "how long the newest rows wait")]),
         *_comments(wish),
         *_checks(wish),
     ]
@@ -89,15 +91,15 @@ def _position(wish: Wish) -> list[str]:
     text = f"position: [{', '.join(wish.position)}]"
     others = [c.name for c in _own(wish) if c.is_instant and c.name not in wish.position]
     hint = f"; other instants: {', '.join(others)}" if others else ""
-    return [f"{text.ljust(_WIDTH)}# the base's cursor: an instant that only rises, and an id{hint}"]
+    return [_noted(text, f"the base's cursor: an instant that only rises, and an id{hint}")]
 
 
 def _key(wish: Wish) -> list[str]:
-    keys, why = key_of(_own(wish), wish.base)
+    keys, why = key_of(_own(wish), wish.base, wish.position)
     if wish.processor in KEYED:
         text = f"key: [{', '.join(keys or [wish.position[1]])}]"
-        return [f"{text.ljust(_WIDTH)}# what makes two rows the same: {why or 'a guess, no column looks like a key'}"]
-    return [f"# key: [{', '.join(keys)}]".ljust(_WIDTH) + f"# for upsert and history: {why}"] if keys else []
+        return [_noted(text, f"what makes two rows the same: {why or 'a guess, no column looks like a key'}")]
+    return [_noted(f"# key: [{', '.join(keys)}]", f"for upsert and history: {why}")] if keys else []
 
 
 def _comments(wish: Wish) -> list[str]:
@@ -108,12 +110,12 @@ def _comments(wish: Wish) -> list[str]:
 def _checks(wish: Wish) -> list[str]:
     if wish.processor == "ingest":
         return ["checks:", "  - dead_letters: {max_ratio: 0.1, severity: warn}"]
-    keys, _ = key_of(_own(wish), wish.base)
+    keys, _ = key_of(_own(wish), wish.base, wish.position)
     required = [_renamed(c.name) for c in _own(wish) if (c.required or c.key) and c.name not in wish.position]
     asked = list(dict.fromkeys([*required, *(_renamed(key) for key in keys if key not in wish.position)]))
     if not asked:
-        return ["# checks:", "#   - not_null: [column]               # a failure parks the block, no reader sees it"]
-    return ["checks:", f"  - not_null: [{', '.join(asked)}]".ljust(_WIDTH) + "# a failure parks the block, no reader sees it"]
+        return ["# checks:", _noted("#   - not_null: [column]", "a failure parks the block, no reader sees it")]
+    return ["checks:", _noted(f"  - not_null: [{', '.join(asked)}]", "a failure parks the block, no reader sees it")]
 
 
 def _transform(wish: Wish) -> str:
@@ -139,11 +141,15 @@ def _source_file(wish: Wish) -> str:
         [
             f"name: {wish.base}",
             "kind: iceberg",
-            f"{position.ljust(_WIDTH)}# an instant that only rises, and an id; correct it before the first apply",
-            "# delay: 2s                         # a row may become visible this long after its instant",
+            _noted(position, "an instant that only rises, and an id; correct it before the first apply"),
+            _noted("# delay: 2s", "a row may become visible this long after its instant"),
             "",
         ]
     )
+
+
+def _noted(text: str, comment: str) -> str:
+    return f"{text.ljust(_WIDTH)} # {comment}"
 
 
 def _own(wish: Wish) -> list[TableColumn]:

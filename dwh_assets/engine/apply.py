@@ -103,6 +103,8 @@ def apply(engine: Engine, lineage: Lineage, who: str, reason: str = "") -> Previ
 def _warnings(engine: Engine, lineage: Lineage) -> Iterator[str]:
     """What works, but slowly (S14)."""
     for table in lineage.sources:
+        if table.kind != "postgres":
+            continue
         source = engine.source(table.name, lineage)
         if isinstance(source, PostgresSource) and not source.has_index():
             columns = ", ".join(table.position)

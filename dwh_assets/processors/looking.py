@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.types import StructType
 
+from dwh_assets.model.errors import SqlRefused
 from dwh_assets.processors.processor import AUDIT
 from dwh_assets.processors.transform import analysed
 from dwh_assets.warehouse.session import spark_errors
@@ -27,13 +30,23 @@ class Rows:
 
 def first_rows(frame: DataFrame, name: str, limit: int | None) -> Rows:
     """The first rows that come, or all of them; no order is made."""
-    columns = analysed(frame, name)
-    with spark_errors():
+    with asking(name):
+        columns = analysed(frame, name, "it")
         frame = frame.toDF(*distinct(columns.names))
         table = (frame if limit is None else frame.limit(limit + 1)).toArrow()
     types = {name: field.dataType.simpleString() for name, field in zip(table.column_names, columns.fields, strict=True)}
     shown = table if limit is None else table.slice(0, limit)
     return Rows(types, shown.to_pylist(), len(table) > len(shown))
+
+
+@contextmanager
+def asking(name: str) -> Iterator[None]:
+    """What fails while rows are made, such as a division by zero, is the fault of the query and said in its first line."""
+    try:
+        with spark_errors():
+            yield
+    except PySparkException as error:
+        raise SqlRefused(f"{name}: {str(error).splitlines()[0]}") from error
 
 
 def distinct(names: list[str]) -> list[str]:
@@ -53,10 +66,10 @@ def without_audit(frame: DataFrame) -> DataFrame:
 def batches(frame: DataFrame, name: str) -> Iterator[pa.Table]:
     """All rows, part by part as Spark hands them over: what is large never stands in memory as a whole. The first part tells the
     columns and may be empty."""
-    columns = analysed(frame, name)
-    frame = frame.toDF(*distinct(columns.names))
-    assert isinstance(frame, ConnectDataFrame)
-    with spark_errors():
+    with asking(name):
+        columns = analysed(frame, name, "it")
+        frame = frame.toDF(*distinct(columns.names))
+        assert isinstance(frame, ConnectDataFrame)
         empty = frame.limit(0).toArrow()
         yield empty
         client = frame.sparkSession.client

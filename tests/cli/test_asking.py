@@ -37,6 +37,7 @@ def test_a_query_is_answered_in_each_form_and_says_when_rows_are_left_out(loaded
         ("select reflect('java.lang.System', 'exit', 1)", "reflect"),
         ("select * from {{ block }}", "is for transforms"),
         ("select amuont from fact.orders", "amuont"),
+        ("select 1 / 0 as x", "DIVIDE_BY_ZERO"),
         ("selct 1", "sql:1"),
     ],
 )
@@ -72,7 +73,7 @@ def test_a_table_tells_its_columns_what_it_holds_and_how_fresh_it_is(loaded: Pro
 def test_an_export_appears_whole_or_not_at_all(loaded: Project, tmp_path: Path) -> None:
     parquet, text = tmp_path / "orders.parquet", tmp_path / "some.csv"
     assert loaded.ok("export", "fact.orders", "--to", str(parquet), "--json").json["rows"] == 20
-    assert pq.read_table(parquet).column("amount").to_pylist() == list(range(1, 21))
+    assert sorted(pq.read_table(parquet).column("amount").to_pylist()) == list(range(1, 21))
     loaded.ok("export", "--sql", "select id, amount from fact.orders where id < 3 order by id", "--to", str(text))
     assert text.read_text().splitlines() == ['"id","amount"', "1,1", "2,2"]
     for arguments, message in (
@@ -81,7 +82,8 @@ def test_an_export_appears_whole_or_not_at_all(loaded: Project, tmp_path: Path) 
         (("fact.orders", "--to", str(tmp_path / "no" / "x.csv")), "there is no folder"),
         (("fact.ordres", "--to", str(tmp_path / "x.csv")), "Did you mean fact.orders"),
         (("--sql", "select assert_true(id < 5) as ok from fact.orders", "--to", str(tmp_path / "x.csv")), ""),
-        ((), "in one way"),
+        (("--to", str(tmp_path / "x.csv")), "in one way"),
+        (("fact.orders",), "--to"),
     ):
         refused = loaded.dwh("export", *arguments)
         assert refused.code != 0
@@ -91,7 +93,7 @@ def test_an_export_appears_whole_or_not_at_all(loaded: Project, tmp_path: Path) 
 
 def test_a_profile_tells_rows_and_nulls_over_blocks_and_days_without_reading_the_table(loaded: Project) -> None:
     blocks = loaded.ok("profile", "fact.orders", "--json").json
-    assert [(b["rows"], b["nulls"]["amount"]) for b in blocks] == [(10, 0), (10, 0)]
+    assert [(b["rows"], b["nulls"]) for b in blocks] == [(10, {}), (10, {})]
     [day] = loaded.ok("profile", "fact.orders", "--by-day", "--json").json
     assert (day["name"], day["blocks"], day["rows"], day["max_id"]) == ("2026-01-31", 2, 20, 20)
     assert "██" in loaded.ok("profile", "fact.orders").out

@@ -39,6 +39,7 @@ FILES = {
 }
 PEOPLE = """create schema crm;
 create table crm.people (person_id bigint primary key, changed_at timestamptz not null, name text, "Home Town" text);
+create index on crm.people (changed_at, person_id);
 comment on column crm.people.name is 'as on the door'"""
 CASES = """table: dim.now
 cases:
@@ -114,7 +115,7 @@ def test_a_new_table_is_drafted_from_real_columns_valid_at_once_and_never_overwr
     assert not (shop.folder / "lineage/fact/people.yaml").exists()
     for table, base in (("fact.people", "crm.people"), ("raw.events", "inbox.events"), ("mart.more", "fact.orders")):
         assert "written" in shop.ok("new", "table", table, "--from", base).out
-    assert "7 modules" in shop.ok("lineage", "check").out.replace("6 modules", "7 modules")
+    assert "6 modules" in shop.ok("lineage", "check").out
     assert (shop.folder / "lineage/raw/events.yaml").read_text().count("processor: ingest") == 1
     text = (shop.folder / "lineage/fact/people.yaml").read_text()
     for arguments, message in (
