@@ -62,8 +62,6 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
         for name, value in _catalog(postgres_url, warehouse_root).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
         session.conf.set("spark.sql.defaultCatalog", CATALOG)
-    # Functions of users (udf) and checkpoints ask for this thread's active session instead of the DataFrame's own.
-    SparkSession._active_session.session = session
     return session
 
 
@@ -77,6 +75,8 @@ def open_plain_session(remote: str) -> SparkSession:
     with spark_errors():
         for name, value in SESSION_DEFAULTS.items():
             session.conf.set(name, value)
+    # Functions of users (udf), checkpoints and types ask for this thread's active session instead of the DataFrame's own.
+    SparkSession._active_session.session = session
     return session
 
 

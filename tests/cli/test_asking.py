@@ -32,7 +32,7 @@ def test_a_query_is_answered_in_each_form_and_says_when_rows_are_left_out(loaded
         ("drop table fact.orders", "DROP"),
         ("select 1; select 2", "several statements"),
         ("select * from fact.ordres", "the table fact.ordres does not exist (did you mean fact.orders?)"),
-        ("select * from fact.orders.branch_x1", "does not exist"),
+        ("select * from fact.orders.branch_x1", "is not allowed; name it alone"),
         ("select * from parquet.`/etc`", "does not exist"),
         ("select reflect('java.lang.System', 'exit', 1)", "reflect"),
         ("select * from {{ block }}", "is for transforms"),

@@ -30,7 +30,7 @@ FILES = {
     "lineage/sources/stage.yaml": "name: stage.orders\nkind: iceberg\n",
     "lineage/sources/crm.yaml": CRM,
     "lineage/schemas/event.json": '{"type": "object", "properties": {"event_id": {"type": "string"}}, "required": ["event_id"]}',
-    "lineage/parameters.yaml": "parameters:\n  factor: {type: integer, value: 1}\n",
+    "lineage/parameters.yaml": "factor: {type: integer, value: 1}\n",
     "lineage/fact/orders.yaml": f"table: fact.orders\ndepends_on: [stage.orders]\n{SMALL}",
     "lineage/mart/totals.yaml": f"table: mart.totals\ndepends_on: [fact.orders]\n{SMALL}",
     "sql/transforms/fact/orders.sql": ORDERS,
