@@ -15,7 +15,7 @@ from dwh_assets.model.column import TableColumn
 from dwh_assets.model.errors import Terminal
 from dwh_assets.model.module import Lineage
 from dwh_assets.warehouse.server import SparkServer
-from dwh_assets.warehouse.session import open_plain_session
+from dwh_assets.warehouse.session import make_active, open_plain_session
 
 
 @contextmanager
@@ -28,6 +28,7 @@ def case_runner(settings: Settings) -> Iterator[CaseRunner]:
                 yield CaseRunner(engine.session(), lineage, settings.transforms_folder, _Real(engine, lineage).columns)
             return
         session = open_plain_session(SparkServer(settings).start())
+        make_active(session)
         try:
             yield CaseRunner(session, lineage, settings.transforms_folder)
         finally:

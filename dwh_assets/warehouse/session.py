@@ -62,7 +62,13 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
         for name, value in _catalog(postgres_url, warehouse_root).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
         session.conf.set("spark.sql.defaultCatalog", CATALOG)
+    make_active(session)
     return session
+
+
+def make_active(session: SparkSession) -> None:
+    """Functions of users (udf), checkpoints and types in text ask for this thread's active session, not the DataFrame's own."""
+    SparkSession._active_session.session = session
 
 
 def open_plain_session(remote: str) -> SparkSession:
@@ -75,8 +81,6 @@ def open_plain_session(remote: str) -> SparkSession:
     with spark_errors():
         for name, value in SESSION_DEFAULTS.items():
             session.conf.set(name, value)
-    # Functions of users (udf), checkpoints and types ask for this thread's active session instead of the DataFrame's own.
-    SparkSession._active_session.session = session
     return session
 
 
