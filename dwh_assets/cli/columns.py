@@ -155,8 +155,9 @@ HISTORY = [
     column("what", "what", folds=True),
 ]
 
+_KINDS = {"add": "[green]add[/]", "remove": "[red]remove[/]", "outdated": "[yellow]outdated[/]", "warning": "[yellow]warning[/]"}
 CHANGES = [
-    column("what", "kind", lambda value: {"add": "[green]add[/]", "remove": "[red]remove[/]"}.get(value, "[yellow]change[/]")),
+    column("what", "kind", lambda value: _KINDS.get(value, "[yellow]change[/]")),
     column("kind", "what"),
     column("name", "name"),
     column("details", "text", folds=True),
@@ -184,6 +185,8 @@ SPANS = [
     column("blocks", "blocks", formats.count, right=True),
     Column("no.", lambda row: f"{row['first']} to {row['last']}"),
     column("base rows", "rows", formats.count, right=True),
+    column("about", "seconds", formats.seconds, right=True),
+    column("because", "because", folds=True),
 ]
 
 TAKEN = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dwh_assets.cli import columns
+from dwh_assets.cli import columns, formats
 from dwh_assets.cli.confirm import confirm
 from dwh_assets.cli.opening import control_store, settings_of, warehouse, who
 from dwh_assets.cli.options import Csv, Json, Yes
@@ -31,7 +31,7 @@ ModuleName = Annotated[str | None, typer.Argument(help="db.table or db.table#tag
 @app.command()
 def check(context: typer.Context, as_json: Json = False) -> None:
     """Check the files of this project, SQL included. Needs no server."""
-    lineage = _files(settings_of(context))
+    lineage = lineage_of_files(settings_of(context))
     out = printer(as_json)
     kinds = ("modules", "sources", "commands", "batches", "parameters")
     found = {kind: len(getattr(lineage, kind)) for kind in kinds}
@@ -42,9 +42,9 @@ def check(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def diff(context: typer.Context, as_json: Json = False) -> None:
-    """What an apply would do to modules and tables. Changes nothing."""
+    """What an apply would do to modules and tables, and which blocks an earlier transform has built. Changes nothing."""
     settings = settings_of(context)
-    lineage = _files(settings)
+    lineage = lineage_of_files(settings)
     with warehouse(settings, create=True) as engine:
         planned = _preview(engine, lineage)
     _print(planned, printer(as_json))
@@ -56,7 +56,7 @@ def apply(context: typer.Context, reason: Why = "", yes: Yes = False, as_json: J
     from dwh_assets.engine.apply import apply as put_in_force
 
     settings, out = settings_of(context), printer(as_json)
-    lineage = _files(settings)
+    lineage = lineage_of_files(settings)
     with warehouse(settings, create=True) as engine:
         planned = _preview(engine, lineage)
         _print(planned, out)
@@ -109,7 +109,7 @@ def show(context: typer.Context, module: ModuleName = None, as_json: Json = Fals
         _print_spec(out, spec)
 
 
-def _files(settings: Settings) -> Lineage:
+def lineage_of_files(settings: Settings) -> Lineage:
     from dwh_assets.config.lineage_files import load_lineage  # late: the SQL parser takes a second that others do not need
 
     return load_lineage(settings.lineage_folder, settings.transforms_folder)
@@ -129,8 +129,23 @@ def _print(planned: Preview, out: Printer) -> None:
         for table in planned.tables
         for text in table.changes
     ]
+    rows += [
+        {
+            "kind": "outdated",
+            "what": "transform",
+            "name": old.topic,
+            "text": _outdated(old.blocks, old.rows),
+            "blocks": old.blocks,
+        }
+        for old in planned.outdated
+    ]
     rows += [{"kind": "warning", "what": "source", "name": "", "text": text} for text in planned.warnings]
     out.rows(rows, columns.CHANGES, empty="Nothing to do: what is in force is what the files say.")
+
+
+def _outdated(blocks: int, rows: int) -> str:
+    held = f"{formats.count(blocks)} blocks with {formats.count(rows)} rows were built by an earlier transform"
+    return f"{held} and stay as they are; `dwh restate --stale` rebuilds them"
 
 
 def _change_row(change: Any) -> Row:

@@ -14,6 +14,7 @@ import typer
 
 from dwh_assets.cli import (
     acting,
+    asking,
     auditing,
     backing,
     batches,
@@ -25,16 +26,22 @@ from dwh_assets.cli import (
     lineage,
     looking,
     maintaining,
+    making,
     metering,
     noting,
+    previewing,
+    profiling,
     projects,
     proving,
     repairing,
+    replaying,
     reporting,
     restating,
     roles,
     rolling,
     running,
+    table,
+    testing,
     tracing,
     working,
 )
@@ -102,6 +109,10 @@ _GROUPS = {
         metering.metrics,
         reporting.report,
         tracing.trace,
+        asking.sql,
+        table.table,
+        profiling.profile,
+        asking.export,
     ),
     "Act by hand (each with --reason)": (
         acting.retry,
@@ -116,6 +127,7 @@ _GROUPS = {
         batches.next_run,
     ),
     "Maintain": (maintaining.maintain, auditing.audit, backing.backup, backing.restore, backing.upgrade, cleaning.clean),
+    "Describe": (previewing.preview, testing.test, replaying.replay),
     "Note": (noting.event,),
     "Prove": (proving.verify, proving.bench),
 }
@@ -126,6 +138,7 @@ app.add_typer(batches.app, name="batch", rich_help_panel="Load")
 app.add_typer(configuring.app, name="config", rich_help_panel="Begin")
 app.add_typer(events.letters, name="deadletter", rich_help_panel="Look")
 app.add_typer(events.kafka, name="kafka", rich_help_panel="Load")
+app.add_typer(making.app, name="new", rich_help_panel="Describe")
 app.add_typer(lineage.app, name="lineage", rich_help_panel="Describe")
 app.add_typer(roles.app, name="roles", rich_help_panel="Maintain")
 

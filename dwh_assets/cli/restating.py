@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dwh_assets.cli import columns
+from dwh_assets.cli import columns, formats
 from dwh_assets.cli.acting import require_reason
 from dwh_assets.cli.confirm import confirm
 from dwh_assets.cli.opening import settings_of, warehouse, who
 from dwh_assets.cli.options import Json, Reason, Yes
-from dwh_assets.cli.output import printer, working
+from dwh_assets.cli.output import printer, warn, working
 from dwh_assets.control.acts import ActStore
 from dwh_assets.control.reports import Reports
 from dwh_assets.model.errors import ActRefused
@@ -21,6 +21,7 @@ from dwh_assets.model.position import EARLIEST
 
 if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine
+    from dwh_assets.engine.rebuild import Rebuild
     from dwh_assets.engine.restate import Span
     from dwh_assets.model.module import Lineage
 
@@ -35,32 +36,61 @@ def restate(
     from_: From = None,
     to: Until = None,
     late: Annotated[bool, typer.Option("--late", help="The blocks that late rows belong to.")] = False,
-    stale: Annotated[bool, typer.Option("--stale", help="What was built upon restated blocks, in its order.")] = False,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="What was built upon restated blocks, or by an earlier transform, in its order.")
+    ] = False,
+    restated_only: Annotated[
+        bool, typer.Option("--restated-only", help="With --stale: leave what an earlier transform built as it is.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show the plan and do nothing.")] = False,
     reason: Reason = "",
     yes: Yes = False,
     as_json: Json = False,
 ) -> None:
-    """Run committed blocks again in one job; the cursor does not move. Shows blocks and rows, then asks."""
-    require_reason("restate", reason)
+    """Run committed blocks again in one job; the cursor does not move. Shows blocks, rows and time, then asks."""
+    if not dry_run:
+        require_reason("restate", reason)
     _require_one_way(topic, from_, to, late, stale)
     out = printer(as_json)
     with warehouse(settings_of(context)) as engine:
         lineage = engine.lineage.active()
         with working("looking for the blocks"):
             name = Reports(engine.database).topic_named(topic) if topic else None
-            spans = _spans(engine, lineage, name, from_, to, late, stale)
-        if not spans:
+            plan = _plan(engine, lineage, name, from_, to, late, stale, not restated_only)
+        for text in plan.left_out:
+            warn(f"left out: {text}")
+        if not plan.spans:
             out.say("Nothing is late." if late else "Nothing is stale.")
-        elif not as_json:
-            out.rows([asdict(span) for span in spans], columns.SPANS)
-            confirm(f"Run {sum(span.blocks for span in spans)} blocks again?", yes)
-        done = [run_span(engine, lineage, span, reason) for span in spans]
+        elif not as_json or dry_run:
+            out.rows([asdict(span) for span in plan.spans], columns.SPANS)
+        if dry_run:
+            return
+        if plan.spans and not as_json:
+            confirm(f"Run {_sum(plan.spans)} again?", yes)
+        done = [entry for span in plan.spans for entry in _carried_out(engine, lineage, span, reason)]
     if as_json:
         out.json(done)
     for entry in done:
         out.say(f"{entry['topic']}: {entry['blocks']} blocks restated in {entry['seconds']:.1f} s.")
     if done and not stale:
         out.say("What was built upon them is marked stale; `dwh restate --stale --reason ...` rebuilds it.")
+
+
+def _sum(spans: list[Span]) -> str:
+    known = [span.seconds for span in spans if span.seconds is not None]
+    rows = formats.count(sum(span.rows for span in spans))
+    return f"{sum(span.blocks for span in spans)} blocks with {rows} base rows" + (
+        f", about {formats.span(max(sum(known), 1))}," if known else ""
+    )
+
+
+def _carried_out(engine: Engine, lineage: Lineage, span: Span, reason: str) -> list[dict[str, object]]:
+    """What the plan foresaw to become stale is looked up again: it may be less."""
+    from dwh_assets.engine.rebuild import UPON
+    from dwh_assets.engine.restate import stale_spans
+
+    spans = [s for s in stale_spans(engine, lineage) if s.topic == span.topic] if span.because == UPON else [span]
+    return [run_span(engine, lineage, found, reason) for found in spans]
 
 
 def _require_one_way(topic: str | None, from_: str | None, to: str | None, late: bool, stale: bool) -> None:
@@ -71,20 +101,28 @@ def _require_one_way(topic: str | None, from_: str | None, to: str | None, late:
         raise ActRefused("name the topic whose blocks are to be run again. Nothing was changed.")
 
 
-def _spans(
-    engine: Engine, lineage: Lineage, topic: str | None, from_: str | None, to: str | None, late: bool, stale: bool
-) -> list[Span]:
-    from dwh_assets.engine.restate import late_spans, span_of, stale_spans
+def _plan(
+    engine: Engine,
+    lineage: Lineage,
+    topic: str | None,
+    from_: str | None,
+    to: str | None,
+    late: bool,
+    stale: bool,
+    transforms: bool,
+) -> Rebuild:
+    from dwh_assets.engine.rebuild import Rebuild, rebuild_plan
+    from dwh_assets.engine.restate import late_spans, span_of
 
     if late:
-        return late_spans(engine, lineage, topic)
+        return Rebuild(late_spans(engine, lineage, topic), [])
     if stale:
-        return [span for span in stale_spans(engine, lineage) if topic in (None, span.topic)]
+        return rebuild_plan(engine, lineage, topic, transforms)
     assert topic is not None
     reports = Reports(engine.database)
     first = block_number(reports, topic, from_, at_end=False) if from_ else 1
     last = block_number(reports, topic, to, at_end=True) if to else None
-    return [span_of(engine, lineage, topic, first, last)]
+    return Rebuild([span_of(engine, lineage, topic, first, last)], [])
 
 
 def block_number(reports: Reports, topic: str, text: str, at_end: bool) -> int:

@@ -22,7 +22,19 @@ _SCALARS = FUNCTIONS - AGGREGATES - TABLE_FUNCTIONS - WINDOWS
 
 def check_query(text: str, allowed_tables: Collection[str], name: str, views: Collection[str] = ()) -> Query:
     """The one query of a text, or `SqlRefused` with everything that is wrong with it."""
-    statement, scope = parse_statement(text, name), Scope(allowed_tables, views)
+    return _query(text, name, Scope(allowed_tables, views))
+
+
+def check_question(text: str, tables: Collection[str]) -> Query:
+    """The one query that a person asks by hand, of any of these tables."""
+    query = _query(text, "sql", Scope(tables, advice="does not exist{hint}; `dwh sql` alone, then \\d, lists them all"))
+    if query.uses_block:
+        raise refused("sql", text, [(0, "{{ block }} is for transforms; name a table")])
+    return query
+
+
+def _query(text: str, name: str, scope: Scope) -> Query:
+    statement = parse_statement(text, name)
     tree = statement.tree.unnest() if isinstance(statement.tree, exp.Subquery) else statement.tree
     if not isinstance(tree, (exp.Select, exp.SetOperation, exp.Values)):
         raise refused(name, text, [(0, f"is not a query but {type(tree).__name__.upper()}; exactly one SELECT is allowed")])

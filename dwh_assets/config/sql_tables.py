@@ -33,6 +33,7 @@ class Scope:
 
     tables: Collection[str]
     views: Collection[str] = ()
+    advice: str = "is not declared{hint}; add it to depends_on or reads"  # about a table that is not among them
 
 
 def node_problems(statement: Statement, write: bool = False) -> Iterator[tuple[int, str]]:
@@ -111,7 +112,7 @@ def _name_problems(table: exp.Table, scope: Scope, declared: Collection[str]) ->
         known = name in {view.lower() for view in scope.views} or _is_cte(table, name)
     if not known:
         hint = nearest(name, {*declared, *scope.views})
-        yield offset_of(table), f"the table {name} is not declared{hint}; add it to depends_on or reads"
+        yield offset_of(table), f"the table {name} {scope.advice.format(hint=hint)}"
 
 
 def _is_cte(table: exp.Table, name: str) -> bool:

@@ -61,6 +61,10 @@ class Reports:
     def load_log(self, topics: Topics, limit: int) -> list[Row]:
         return self.database.fetch(sql("report_load_log"), topics=_listed(topics), limit=limit)
 
+    def profile(self, topics: Sequence[str], by_day: bool, limit: int) -> list[Row]:
+        """What was counted of the newest blocks or days, oldest first."""
+        return self.database.fetch(sql("report_profile"), topics=list(topics), by_day=by_day, limit=limit)
+
     def errors(self, topics: Topics = None) -> list[Row]:
         return self.database.fetch(sql("report_errors"), topics=_listed(topics))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.lineage_apply import Change
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.outdated import Outdated, outdated
 from dwh_assets.model.errors import DwhError, LineageError
 from dwh_assets.model.graph import order
 from dwh_assets.model.module import Lineage, Module
@@ -46,6 +47,7 @@ class Preview:
     modules: list[Change]
     tables: list[TablePlan]
     warnings: list[str]
+    outdated: list[Outdated] = field(default_factory=list)  # what earlier transforms have built; an apply leaves it as it is
 
     @property
     def empty(self) -> bool:
@@ -71,7 +73,7 @@ def preview(engine: Engine, lineage: Lineage) -> Preview:
     compared = [_compared(engine, table, places, problems) for table in tables.values()]
     if problems:
         raise LineageError(list(dict.fromkeys(problems.values())))
-    return Preview(engine.lineage.diff(lineage), compared, list(_warnings(engine, lineage)))
+    return Preview(engine.lineage.diff(lineage), compared, list(_warnings(engine, lineage)), outdated(engine, lineage))
 
 
 def _compared(engine: Engine, table: TablePlan, places: dict[str, str], problems: dict[str, str]) -> TablePlan:
@@ -101,6 +103,8 @@ def apply(engine: Engine, lineage: Lineage, who: str, reason: str = "") -> Previ
 def _warnings(engine: Engine, lineage: Lineage) -> Iterator[str]:
     """What works, but slowly (S14)."""
     for table in lineage.sources:
+        if table.kind != "postgres":
+            continue
         source = engine.source(table.name, lineage)
         if isinstance(source, PostgresSource) and not source.has_index():
             columns = ", ".join(table.position)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from dwh_assets.control.acts import ActStore
@@ -29,6 +30,9 @@ class Span:
     last: int
     blocks: int
     rows: int
+    seconds: float | None = None  # about how long it takes; none where nothing is known
+    from_pos: datetime | None = None
+    because: str = ""
 
 
 def restate(engine: Engine, lineage: Lineage, acts: ActStore, span: Span, reason: str) -> Outcome:
@@ -48,8 +52,14 @@ def span_of(engine: Engine, lineage: Lineage, topic: str, first: int, last: int 
     if found is None or not found["blocks"]:
         raise ActRefused(f"topic {topic} has no committed blocks from {first} to {last or 'its end'}; see `dwh blocks {topic}`.")
     if processor.whole:
-        return Span(topic, found["last"], found["last"], 1, found["rows"])
-    return Span(topic, found["first"], found["last"], found["blocks"], found["rows"])
+        return Span(topic, found["last"], found["last"], 1, found["rows"], found["seconds"], found["from_pos"])
+    return Span(topic, found["first"], found["last"], found["blocks"], found["rows"], _seconds(found), found["from_pos"])
+
+
+def _seconds(found: Row) -> float | None:
+    """At the topic's speed: its blocks are run in one job. Else as long as they took one by one."""
+    speed = found["rows_per_second"]
+    return found["rows"] / speed if speed and found["rows"] else found["seconds"]
 
 
 def refuse_merged(lineage: Lineage, module: Module, processor: Processor) -> None:

@@ -145,19 +145,19 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
         raise ConfigError(f"transform {transform} cannot be loaded: {error}") from error
 
 
-def analysed(rows: DataFrame, name: str) -> StructType:
+def analysed(rows: DataFrame, name: str, what: str = "its transforms") -> StructType:
     """The columns of a query."""
-    with analysis_errors(name):
+    with analysis_errors(name, what):
         return rows.schema
 
 
 @contextmanager
-def analysis_errors(name: str) -> Iterator[None]:
+def analysis_errors(name: str, what: str = "its transforms") -> Iterator[None]:
     """What Spark cannot analyse is said in its first line, without its plan and the server's stack."""
     try:
         yield
     except (AnalysisException, ParseException) as error:
-        raise SqlRefused(f"{name}: Spark cannot analyse its transforms: {str(error).splitlines()[0]}") from error
+        raise SqlRefused(f"{name}: Spark cannot analyse {what}: {str(error).splitlines()[0]}") from error
 
 
 def with_audit(rows: DataFrame, block_id: int | None, execution_id: int) -> DataFrame:

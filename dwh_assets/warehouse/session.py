@@ -62,9 +62,13 @@ def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSe
         for name, value in _catalog(postgres_url, warehouse_root).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
         session.conf.set("spark.sql.defaultCatalog", CATALOG)
-    # Functions of users (udf) and checkpoints ask for this thread's active session instead of the DataFrame's own.
-    SparkSession._active_session.session = session
+    make_active(session)
     return session
+
+
+def make_active(session: SparkSession) -> None:
+    """Functions of users (udf), checkpoints and types in text ask for this thread's active session, not the DataFrame's own."""
+    SparkSession._active_session.session = session
 
 
 def open_plain_session(remote: str) -> SparkSession:

@@ -82,12 +82,12 @@ class Relation:
             (self.identifier.as_string(connection),),
         ).fetchall()
         if not rows:
-            raise self._unknown_relation(connection)
+            raise self.unknown(connection)
         types = {name: type_ for name, type_, _ in rows}
         self._require_columns(types)
         return Columns(types, frozenset(name for name, _, not_null in rows if not_null), self._greatest_id(types))
 
-    def _unknown_relation(self, connection: Connection) -> SourceError:
+    def unknown(self, connection: Connection) -> SourceError:
         found = connection.execute(
             "select schemaname || '.' || relname from pg_stat_user_tables"
             " union all select schemaname || '.' || viewname from pg_views where schemaname !~ '^(pg_|information_schema)'"

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Literal
 
 from psycopg import sql
 
+from dwh_assets.model.column import TableColumn
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.position import Bounds, Position
 from dwh_assets.sources.postgres.binary import hashed_positions, positions
+from dwh_assets.sources.postgres.describing import columns_of
 from dwh_assets.sources.postgres.hashing import all_values, row_hash
 from dwh_assets.sources.postgres.horizon import TransactionHorizon, clock
 from dwh_assets.sources.postgres.relation import APPLICATION, Columns, Connection, Relation, scalar
@@ -63,6 +65,10 @@ class PostgresSource:
             newest = scalar(connection, query)
         assert newest is None or isinstance(newest, datetime)
         return Observation(None if complete is None else min(complete - self.delay, now), newest)
+
+    def columns(self) -> list[TableColumn]:
+        """What the source database says of its columns."""
+        return columns_of(self._relation)
 
     def snapshot(self) -> int | None:
         return None
