@@ -38,12 +38,13 @@ class Ground:
     spark_remote: str | None = None
     kafka_bootstrap: str | None = None
     spark_memory: str = "2g"
+    streams: bool = True  # a broker is needed
 
     @property
     def servers(self) -> tuple[str, ...]:
         """Those that may be killed."""
         given = {"postgres": self.postgres_url, "kafka": self.kafka_bootstrap, "spark": self.spark_remote}
-        return tuple(name for name, url in given.items() if url is None)
+        return tuple(name for name, url in given.items() if url is None and (name != "kafka" or self.streams))
 
     @property
     def project(self) -> Path:
@@ -63,7 +64,7 @@ class Ground:
             "DWH_POSTGRES_URL": url,
             "DWH_SPARK_REMOTE": self.spark_remote or "",
             "DWH_SPARK_MEMORY": self.spark_memory,
-            "DWH_KAFKA_BOOTSTRAP": self.brokers,
+            "DWH_KAFKA_BOOTSTRAP": self.brokers if self.streams else "",
             "DWH_LEASE_SECONDS": "60",
             "DWH_TICK_SECONDS": "0.05",
             "DWH_SLOTS": "1",
@@ -75,7 +76,9 @@ class Ground:
 
     def settings(self, url: str, slots: int) -> Settings:
         given = self.environment(url) | {"DWH_SLOTS": str(slots)}
-        return load_settings(**{name.removeprefix("DWH_").lower(): value for name, value in given.items() if name not in _NO_SETTING})
+        return load_settings(
+            **{name.removeprefix("DWH_").lower(): value for name, value in given.items() if name not in _NO_SETTING}
+        )
 
     # Servers
 
@@ -91,12 +94,17 @@ class Ground:
     def brokers(self) -> str:
         return self.kafka_bootstrap or self._kafka.start()
 
-    def start_postgres(self) -> None:
+    def start(self) -> None:
+        """All servers that are our own."""
         if self.postgres_url is None:
             self._postgres.start()
             # A killed server loses nothing by it, only a machine without power would.
             self._execute("alter system set fsync = off")
             self._execute("select pg_reload_conf()")
+        if self.spark_remote is None:
+            server = self.spark_server()
+            server.start(timeout=240)
+            server.warm()
 
     def crash_postgres(self) -> None:
         self._postgres.stop(immediate=True)

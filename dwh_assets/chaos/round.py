@@ -16,6 +16,7 @@ from dwh_assets.chaos.sample import click
 from dwh_assets.chaos.scene import WHO, Scene, changed, expire_leases, opened, settle
 from dwh_assets.chaos.schedule import Fault, Schedule
 from dwh_assets.control.acts import ActStore
+from dwh_assets.control.statements import sql
 from dwh_assets.engine.apply import apply
 from dwh_assets.engine.compact import compact
 from dwh_assets.engine.engine import Engine
@@ -64,13 +65,13 @@ def play(scene: Scene, nursery: Nursery, number: int, schedule: Schedule) -> Res
 def _crew(scene: Scene, nursery: Nursery, engine: Engine, proxy: Proxy, number: int) -> Crew:
     folder = scene.ground.home / "logs" / f"round-{number}"
     folder.mkdir(parents=True, exist_ok=True)
-    return Crew(nursery, scene.workers, scene.ground.environment(proxy.url), folder, lambda: _again(lambda: expire_leases(engine)))
+    return Crew(
+        nursery, scene.workers, scene.ground.environment(proxy.url), folder, lambda: _again(lambda: expire_leases(engine))
+    )
 
 
 def _count(engine: Engine, result: Result, crew: Crew) -> None:
-    (row,) = engine.database.fetch(
-        "select (select count(*) from dwh.block where status = 'committed') as blocks, (select count(*) from dwh.execution) as attempts"
-    )
+    (row,) = engine.database.fetch(sql("count_work"))
     result.blocks, result.attempts = row["blocks"], row["attempts"]
     result.deaths, result.stops = crew.deaths, crew.stops
 

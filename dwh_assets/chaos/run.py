@@ -6,11 +6,12 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from dwh_assets.chaos import sample
+from dwh_assets.chaos.copying import copied, sampled, take_project
 from dwh_assets.chaos.forking import Nursery
 from dwh_assets.chaos.ground import Ground
 from dwh_assets.chaos.round import Result, play
@@ -18,6 +19,7 @@ from dwh_assets.chaos.scene import Scene
 from dwh_assets.chaos.schedule import Schedule, draw
 from dwh_assets.chaos.shrink import shrink
 from dwh_assets.config.lineage_files import load_lineage
+from dwh_assets.engine.engine import Engine
 
 
 @dataclass
@@ -44,30 +46,33 @@ def scratch(keep: Callable[[], bool]) -> Iterator[Path]:
             shutil.rmtree(home)
 
 
-@contextmanager
-def built_in(ground: Ground, seed: int, workers: int) -> Iterator[Scene]:
-    """The sample warehouse on this ground, prepared."""
+def built_in(ground: Ground, seed: int, workers: int) -> Scene:
+    """The sample warehouse."""
     sample.write_project(ground.project, ground.topic)
     lineage = load_lineage(ground.project / "lineage", ground.project / "sql" / "transforms")
-    scene = Scene(ground, lineage, sample.supplies(seed), workers, sample.clicks(seed), sample.PARTITIONS)
-    with prepared(scene):
-        yield scene
+    return Scene(ground, lineage, sample.supplies(seed), workers, sample.clicks(seed), sample.PARTITIONS)
+
+
+def own(ground: Ground, engine: Engine, seed: int, workers: int, rows: int) -> tuple[Scene, list[str]]:
+    """A copy of the Lineage of a project, with so many rows of each source; and the modules that were left out."""
+    settings = engine.settings
+    lineage = load_lineage(settings.lineage_folder, settings.transforms_folder)
+    copy, left_out = copied(lineage, rows)
+    take_project(ground, settings)
+    return Scene(ground, copy, sampled(engine, lineage, copy, rows, seed), workers, strict=False), left_out
 
 
 @contextmanager
-def prepared(scene: Scene) -> Iterator[Scene]:
-    ground = scene.ground
+def prepared(scene: Scene, beside: Callable[[], AbstractContextManager[object]] = nullcontext) -> Iterator[Scene]:
+    """Its servers run, its undisturbed content is known; in the end nothing is left. `beside` is shown until then."""
     try:
-        ground.start_postgres()
-        if ground.spark_remote is None:
-            server = ground.spark_server()
-            server.start(timeout=240)
-            server.warm()
-        scene.prepare()
+        with beside():
+            scene.ground.start()
+            scene.prepare()
         yield scene
     finally:
-        ground.drop_prepared()
-        ground.stop()
+        scene.ground.drop_prepared()
+        scene.ground.stop()
 
 
 @contextmanager
@@ -85,24 +90,24 @@ def run(
     numbers: Sequence[int],
     until: float = float("inf"),
     tries: int = 0,
+    fixed: Schedule | None = None,
     told: Callable[[Result], None] = lambda result: None,
 ) -> Ran:
     """Round after round, until one fails or the time is over; `tries` rounds at most are spent on shrinking."""
     ran = Ran()
+
+    def played(number: int, schedule: Schedule) -> Result:
+        result = play(scene, workers, number, schedule)
+        told(result)
+        return result
+
     with nursery() as workers:
         for number in numbers:
             if time.monotonic() > until:
                 break
-            result = play(scene, workers, number, draw(seed, number, scene.cast))
+            result = played(number, draw(seed, number, scene.cast) if fixed is None else fixed)
             ran.rounds.append(result)
-            told(result)
             if result.findings:
-                ran.shortest = shrink(result.schedule, lambda part: bool(replay(scene, workers, part, told).findings), tries)
+                ran.shortest = shrink(result.schedule, lambda part: bool(played(0, part).findings), tries)
                 break
     return ran
-
-
-def replay(scene: Scene, workers: Nursery, schedule: Schedule, told: Callable[[Result], None]) -> Result:
-    result = play(scene, workers, 0, schedule)
-    told(result)
-    return result

@@ -45,16 +45,52 @@ _LINEAGE = {
     version_in: field:version
     key: [click]
 """,
-    "dim/customer.yaml": "table: dim.customer\ndepends_on: [crm.customers]\nprocessor: history\nkey: [customer_id]\nmaxstep: 20\n",
-    "fact/orders_web.yaml": 'table: "fact.orders#web"\ndepends_on: [stage.orders, dim.customer]\nmaxstep: 25\n',
-    "fact/orders_shop.yaml": 'table: "fact.orders#shop"\ndepends_on: [stage.orders, dim.customer]\nmaxstep: 60\n',
-    "mart/regions.yaml": "table: mart.regions\ndepends_on: [fact.orders]\nshards: [north, south]\nshard_by: region\nmaxstep: 40\n",
-    "mart/buyers.yaml": "table: mart.buyers\ndepends_on: [fact.orders]\nprocessor: upsert\nkey: [customer_id]\nmaxstep: 70\n",
-    "stage/clicks.yaml": "table: stage.clicks\ndepends_on: [broker.clicks]\nprocessor: ingest\nmaxstep: 50\n",
-    "mart/clicks.yaml": "table: mart.clicks\ndepends_on: [stage.clicks]\nmaxstep: 40\n",
+    "dim/customer.yaml": """
+table: dim.customer
+depends_on: [crm.customers]
+processor: history
+key: [customer_id]
+maxstep: 20
+""",
+    "fact/orders_web.yaml": """
+table: "fact.orders#web"
+depends_on: [stage.orders, dim.customer]
+maxstep: 25
+""",
+    "fact/orders_shop.yaml": """
+table: "fact.orders#shop"
+depends_on: [stage.orders, dim.customer]
+maxstep: 60
+""",
+    "mart/regions.yaml": """
+table: mart.regions
+depends_on: [fact.orders]
+shards: [north, south]
+shard_by: region
+maxstep: 40
+""",
+    "mart/buyers.yaml": """
+table: mart.buyers
+depends_on: [fact.orders]
+processor: upsert
+key: [customer_id]
+maxstep: 70
+""",
+    "stage/clicks.yaml": """
+table: stage.clicks
+depends_on: [broker.clicks]
+processor: ingest
+maxstep: 50
+""",
+    "mart/clicks.yaml": """
+table: mart.clicks
+depends_on: [stage.clicks]
+maxstep: 40
+""",
 }
 _FACT = """select o.pos, o.id, o.channel, o.region, o.customer_id, o.amount, c.segment from {{ block }} as o
-left join dim.customer as c on c.customer_id = o.customer_id and c.valid_from <= o.pos and (c.valid_to is null or o.pos < c.valid_to)
+left join dim.customer as c
+    on c.customer_id = o.customer_id and c.valid_from <= o.pos and (c.valid_to is null or o.pos < c.valid_to)
 where o.channel = '%s'"""
 _TRANSFORMS = {
     "dim/customer.sql": "select pos, id, customer_id, segment from {{ block }}",

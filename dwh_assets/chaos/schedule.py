@@ -126,7 +126,9 @@ def parse(text: str) -> Schedule:
 def _parsed(word: str) -> Fault:
     found = _WORD.fullmatch(word)
     if found is None:
-        raise ConfigError(f"{word!r} is no fault; write KIND@SECONDS[=TARGET][/POINT*N][~SECONDS], for example kill@0.5=1/commit.before*1")
+        raise ConfigError(
+            f"{word!r} is no fault; write KIND@SECONDS[=TARGET][/POINT*N][~SECONDS], for example kill@0.5=1/commit.before*1"
+        )
     if found["kind"] not in KINDS:
         raise ConfigError(f"unknown fault {found['kind']!r}; known are {', '.join(KINDS)}")
     point = found["point"] or ""

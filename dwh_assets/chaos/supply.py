@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
-from typing import Any, Protocol
+from typing import Any, LiteralString, Protocol, cast
 
 import psycopg
 import pyarrow as pa
@@ -63,16 +63,17 @@ class PostgresRows:
 
     name: str
     relation: str
-    columns: Sequence[tuple[str, str]]  # name and type
+    columns: Sequence[tuple[str, str]]  # name and type, ours or as the catalog of a Postgres tells it
     position: tuple[str, str]
     rows: Sequence[tuple[Any, ...]]  # in the order of their positions
     seed: int
 
     def create(self, engine: Engine) -> None:
-        schema, _, table = self.relation.rpartition(".")
-        columns = sql.SQL(", ").join(sql.SQL(f"{{}} {kind}").format(sql.Identifier(name)) for name, kind in self.columns)
+        schema = self.relation.rpartition(".")[0] or "public"
+        words = [(sql.Identifier(name), sql.SQL(cast("LiteralString", kind))) for name, kind in self.columns]
+        columns = sql.SQL(", ").join(sql.SQL("{} {}").format(*pair) for pair in words)
         with psycopg.connect(engine.postgres_url, autocommit=True) as connection:
-            connection.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema or "public")))
+            connection.execute(sql.SQL("create schema if not exists {}").format(sql.Identifier(schema)))
             connection.execute(sql.SQL("create table {} ({})").format(self._table, columns))
             position = sql.SQL(", ").join(sql.Identifier(name) for name in self.position)
             connection.execute(sql.SQL("create index on {} ({})").format(self._table, position))

@@ -15,6 +15,7 @@ import typer
 from dwh_assets.cli import (
     acting,
     batches,
+    chaos,
     events,
     lineage,
     looking,
@@ -105,7 +106,7 @@ _GROUPS = {
     ),
     "Maintain": (maintaining.maintain,),
     "Note": (noting.event,),
-    "Prove": (proving.verify, proving.bench),
+    "Prove": (proving.verify, chaos.chaos, proving.bench),
 }
 for _group, _commands in _GROUPS.items():
     for _command in _commands:
