@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from dwh_assets.chaos.content import Bag, contents
 from dwh_assets.chaos.ground import Ground
-from dwh_assets.chaos.schedule import Cast
+from dwh_assets.chaos.schedule import LENGTH, Cast
 from dwh_assets.chaos.supply import BASE, CHUNKS, Supply
 from dwh_assets.control.acts import ActStore
 from dwh_assets.control.migrate import migrate
@@ -24,7 +25,8 @@ from dwh_assets.model.module import Lineage
 
 WHO = "chaos"
 PASSES = 8  # late rows are loaded, then what was built upon them, table after table
-DRY_SECONDS = 240.0
+DRY_SECONDS = 600.0
+SHARE = 0.5  # of the time of an undisturbed run in which faults begin; the rest of the rows is loaded after them
 
 
 @dataclass
@@ -38,6 +40,7 @@ class Scene:
     strict: bool = True  # a table that comes out in two ways without any fault is an error, not left out
     expected: dict[str, Bag] = field(default_factory=dict)
     unsteady: list[str] = field(default_factory=list)
+    pace: float = 1.0  # seconds of this machine to a second of a schedule
 
     @property
     def cast(self) -> Cast:
@@ -56,7 +59,9 @@ class Scene:
                 supply.create(engine)
             apply(engine, self.lineage, WHO)
             _keep_metadata(engine, self.lineage)
+        began = time.monotonic()
         self.expected = self._undisturbed([])
+        self.pace = SHARE * (time.monotonic() - began) / LENGTH
         if not self.strict:
             self._leave_out_unsteady()
 

@@ -10,7 +10,7 @@ from random import Random
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.failpoints import POINTS
 
-LENGTH = 5.0  # seconds of a round in which faults begin
+LENGTH = 5.0  # in which faults begin: seconds of a machine that loads the warehouse in about ten, else in proportion
 SPARK_EVERY = 20  # Spark takes longest to come back: it dies in one of so many rounds
 KINDS = {
     "kill": "SIGKILL of a worker, at once or when it comes to a point of the way of a block",
