@@ -119,7 +119,7 @@ def settle(engine: Engine) -> list[str]:
     for _ in range(PASSES):
         if not _run_dry(engine):
             return [f"I7: the loop was not dry after {DRY_SECONDS:.0f} s; recovery needs a person"]
-        spans = late_spans(engine, lineage) or stale_spans(engine, lineage)[:1]
+        spans = late_spans(engine, lineage) or stale_spans(engine, lineage)
         if not spans:
             break
         for span in spans:
