@@ -17,7 +17,7 @@ import pyarrow as pa
 from dwh_assets.chaos.supply import IcebergRows, PostgresRows, Supply
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
-CUSTOMERS, VERSIONS, ORDERS, CLICKS = 9, 4, 100, 60
+CUSTOMERS, VERSIONS, ORDERS, CLICKS = 9, 4, 80, 60
 PARTITIONS = 2
 INSTANT = pa.timestamp("us", tz="UTC")
 ORDER = pa.schema(
@@ -50,12 +50,12 @@ table: dim.customer
 depends_on: [crm.customers]
 processor: history
 key: [customer_id]
-maxstep: 20
+maxstep: 40
 """,
     "fact/orders_web.yaml": """
 table: "fact.orders#web"
 depends_on: [stage.orders, dim.customer]
-maxstep: 25
+maxstep: 40
 """,
     "fact/orders_shop.yaml": """
 table: "fact.orders#shop"
@@ -67,14 +67,14 @@ table: mart.regions
 depends_on: [fact.orders]
 shards: [north, south]
 shard_by: region
-maxstep: 40
+maxstep: 100
 """,
     "mart/buyers.yaml": """
 table: mart.buyers
 depends_on: [fact.orders]
 processor: upsert
 key: [customer_id]
-maxstep: 70
+maxstep: 100
 """,
     "stage/clicks.yaml": """
 table: stage.clicks
@@ -85,7 +85,7 @@ maxstep: 50
     "mart/clicks.yaml": """
 table: mart.clicks
 depends_on: [stage.clicks]
-maxstep: 40
+maxstep: 100
 """,
 }
 _FACT = """select o.pos, o.id, o.channel, o.region, o.customer_id, o.amount, c.segment from {{ block }} as o
