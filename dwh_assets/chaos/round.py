@@ -104,7 +104,7 @@ class Stage:
                 while left and time.monotonic() - began >= pace * left[0].at:
                     self._happen(left.pop(0))
                 self.crew.watch()
-                time.sleep(0.02)
+                time.sleep(0.05)
         finally:
             self.crew.end()
         for fault, future in self._beside:
