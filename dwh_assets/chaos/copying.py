@@ -53,6 +53,7 @@ def _near(source: SourceTable) -> SourceTable:
 
 
 def _hasty(module: Module, maxstep: int) -> Module:
+    """Checks are about the rows: what they park without any fault would only end the run."""
     return replace(
         module,
         delay=timedelta(),
@@ -60,7 +61,8 @@ def _hasty(module: Module, maxstep: int) -> Module:
         backoff=timedelta(),
         time=None,
         keep=None,
-        start="earliest",
+        start="earliest" if module.start == "now" else module.start,
+        checks=(),
         maxstep=maxstep,
         stretch=1,
     )

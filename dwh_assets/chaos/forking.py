@@ -75,7 +75,10 @@ class Nursery:
     """The process that forks. `command` runs a script that calls `serve`."""
 
     def __init__(self, *command: str) -> None:
-        self._process = subprocess.Popen([sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        # A session of its own: Ctrl-C reaches us alone, and it ends with all its workers when we close its stdin or die.
+        self._process = subprocess.Popen(
+            [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+        )
 
     def ask(self, **order: object) -> Any:
         assert self._process.stdin is not None

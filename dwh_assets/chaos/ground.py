@@ -129,6 +129,9 @@ class Ground:
             self._kafka.stop()
         if self.postgres_url is None:
             self._postgres.stop(immediate=True)
+        else:
+            prepared = sql.Identifier(f"{PREPARED}_{self.tag}")
+            self._execute(sql.SQL("drop database if exists {} with (force)").format(prepared))
         for process in psutil.process_iter():
             if process.name() == "java" and any(str(self.home) in word for word in _words(process)):
                 process.kill()
@@ -155,10 +158,6 @@ class Ground:
             yield self.url(f"chaos_{self.tag}_{name}")
         finally:
             self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
-
-    def drop_prepared(self) -> None:
-        prepared = sql.Identifier(f"{PREPARED}_{self.tag}")
-        self._execute(sql.SQL("drop database if exists {} with (force)").format(prepared))
 
     def _execute(self, statement: str | sql.Composed) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:

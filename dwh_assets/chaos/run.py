@@ -71,7 +71,6 @@ def prepared(scene: Scene, beside: Callable[[], AbstractContextManager[object]] 
             scene.prepare()
         yield scene
     finally:
-        scene.ground.drop_prepared()
         scene.ground.stop()
 
 

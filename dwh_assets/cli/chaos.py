@@ -14,6 +14,7 @@ import typer
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json
 from dwh_assets.cli.output import Printer, printer, warn, working
+from dwh_assets.cli.stopping import stopping
 
 if TYPE_CHECKING:
     from dwh_assets.chaos.round import Result
@@ -55,6 +56,7 @@ def chaos(
     out, ran, settings = printer(as_json), Ran(), settings_of(context)
     out.say(f"seed {chosen}, rounds: {len(numbers)}, workers: {workers}")
     with (
+        stopping(),  # SIGTERM ends it as Ctrl-C does: no server is left behind
         scratch(lambda: ran.failed is not None) as home,
         _scene(settings, home, chosen, workers, rows if lineage else None) as scene,
     ):
