@@ -17,6 +17,7 @@ from dwh_assets.control.migrate import migrate
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.apply import apply
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.loop import Loop
 from dwh_assets.engine.restate import late_spans, restate, stale_spans
 from dwh_assets.engine.verify import verify
@@ -117,6 +118,7 @@ def settle(engine: Engine) -> list[str]:
     """Load until nothing is left, late rows and what is stale included; what verify, and recovery, have to say then."""
     lineage = engine.lineage.active()
     for _ in range(PASSES):
+        find_late_rows(engine, lineage)
         if not _run_dry(engine):
             return [f"I7: the loop was not dry after {DRY_SECONDS:.0f} s; recovery needs a person"]
         spans = late_spans(engine, lineage) or stale_spans(engine, lineage)
