@@ -63,7 +63,7 @@ def chaos(
         until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
         ran = run(scene, chosen, numbers, until, tries, fixed, lambda result: _tell(out, result, len(numbers)))
     command = f"dwh chaos --seed {chosen} --workers {workers}" + (f" --lineage --rows {rows}" if lineage else "")
-    _conclude(out, ran, command, home)
+    _conclude(out, ran, command, faults, home)
     if as_json:
         out.json({"seed": chosen, "failed": ran.failed is not None, "rounds": [_as_dict(result) for result in ran.rounds]})
     raise typer.Exit(1 if ran.failed else 0)
@@ -97,7 +97,7 @@ def _tell(out: Printer, result: Result, rounds: int) -> None:
     out.say(f"{name:<14} {verdict} {result.seconds:5.1f} s  {counted}  [dim]{written(result.schedule)}[/]")
 
 
-def _conclude(out: Printer, ran: Ran, command: str, home: Path) -> None:
+def _conclude(out: Printer, ran: Ran, command: str, faults: str | None, home: Path) -> None:
     from dwh_assets.chaos.schedule import written
 
     blocks, attempts = sum(result.blocks for result in ran.rounds), sum(result.attempts for result in ran.rounds)
@@ -108,7 +108,8 @@ def _conclude(out: Printer, ran: Ran, command: str, home: Path) -> None:
     out.say(f"[red]Round {failed.number} failed[/], after {sums}:")
     for finding in failed.findings:
         out.say(f"  {finding}")
-    out.say(f"The whole round again:  {command} --round {failed.number}")
+    if faults is None:
+        out.say(f"The whole round again:  {command} --round {failed.number}")
     out.say(f"The shortest that failed:  {command} --rounds 5 --faults '{written(ran.shortest or ())}'")
     out.say(f"Logs of its workers:  {home / 'logs'}")
 
