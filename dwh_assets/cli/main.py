@@ -18,6 +18,7 @@ from dwh_assets.cli import (
     auditing,
     backing,
     batches,
+    chaos,
     cleaning,
     configuring,
     doctoring,
@@ -129,7 +130,7 @@ _GROUPS = {
     "Maintain": (maintaining.maintain, auditing.audit, backing.backup, backing.restore, backing.upgrade, cleaning.clean),
     "Describe": (previewing.preview, testing.test, replaying.replay),
     "Note": (noting.event,),
-    "Prove": (proving.verify, proving.bench),
+    "Prove": (proving.verify, chaos.chaos, proving.bench),
 }
 for _group, _commands in _GROUPS.items():
     for _command in _commands:

@@ -122,6 +122,10 @@ def publish_pointers(connection: Connection, pointers: Sequence[Pointer]) -> Non
 
 def _close_block(connection: Connection, claim: Claim, stats: BlockStats) -> None:
     block = claim.block
+    watermark = one(connection.execute(sql("topic_watermark"), {"topic_id": claim.topic_id}))["watermark"]
+    if watermark is not None and block.bounds.next.pos <= watermark and not block.contents:
+        # Its rows came after the topic was told to be complete: others have read the table without them.
+        _outdate_readers(connection, claim, block.bounds.last.pos)
     connection.execute(
         sql("move_cursor"),
         {
@@ -159,9 +163,14 @@ def _roll_back(connection: Connection, claim: Claim) -> None:
 
 
 def _end_restatement(connection: Connection, claim: Claim, from_pos: datetime) -> None:
+    _outdate_readers(connection, claim, from_pos)
+    connection.execute(sql("end_restatement"), {"id": claim.restatement})
+
+
+def _outdate_readers(connection: Connection, claim: Claim, from_pos: datetime) -> None:
+    """Attempts that read the table before must not commit, and what was built upon the range is stale."""
     connection.execute(sql("raise_generation"), {"target": claim.target})
     marked = mark_stale(connection, claim.target, from_pos, claim.bounds.next.pos)
-    connection.execute(sql("end_restatement"), {"id": claim.restatement})
     if marked:
         text = f"{claim.kind} of {claim.topic}: {len(marked)} blocks built upon it are stale: " + _names(marked)
         log_event(

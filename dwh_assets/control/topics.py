@@ -24,13 +24,14 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class PlanningState:
-    """The end of a topic's last block, and the token under which it was read."""
+    """The end of a topic's last block, how far it was told to be complete, and the token under which both were read."""
 
     token: int
     seq: int
     tail: Position
     planned: int
     rows_per_second: float | None
+    watermark: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class TopicStore:
         if row is None:
             return None
         tail = Position(row["next_pos"], int(row["next_id"]))
-        return PlanningState(row["token"], row["seq"], tail, row["planned"], row["rows_per_second"])
+        return PlanningState(row["token"], row["seq"], tail, row["planned"], row["rows_per_second"], row["watermark"])
 
     def store_plan(
         self, topic_id: int, state: PlanningState, blocks: Sequence[PlannedBlock], upto: datetime, examined: datetime

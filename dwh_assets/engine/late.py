@@ -10,8 +10,10 @@ from dwh_assets.control.blocks import block_of
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.plan import CUT_OTHERWISE
 from dwh_assets.model.errors import ControlStoreDown, DwhError
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.position import MAX_ID, Bounds, Position
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.sources.source import Fingerprint, ReadRange
 
@@ -27,12 +29,51 @@ def find_late_rows(engine: Engine, lineage: Lineage) -> dict[str, int]:
     for row in engine.database.fetch(sql("watched_blocks"), blocks=BLOCKS):
         if row["module"] in modules:
             by_topic[row["topic"], row["module"], row["shard"]].append(row)
-    found: dict[str, int] = {}
+    found = _beyond_the_cursor(engine, lineage, modules)
     for (topic, module, shard), rows in by_topic.items():
         count = _find(engine, lineage, modules[module], topic, shard, rows)
         if count:
-            found[topic] = count
+            found[topic] = found.get(topic, 0) + count
     return found
+
+
+def _beyond_the_cursor(engine: Engine, lineage: Lineage, modules: dict[str, Module]) -> dict[str, int]:
+    """The topic is searched again from its cursor, so that such rows are planned like others."""
+    found = overlooked(engine, lineage, modules)
+    for row, count in found:
+        _search_again(engine, row, count)
+    return {row["topic"]: count for row, count in found}
+
+
+def overlooked(engine: Engine, lineage: Lineage, modules: dict[str, Module]) -> list[tuple[Row, int]]:
+    """Rows that belong to no block: they came after their topic was told to be complete, and nothing newer came since."""
+    found = []
+    for row in engine.database.fetch(sql("dry_ranges")):
+        module = modules.get(row["module"])
+        if module is None or module.processor in CUT_OTHERWISE or not base_is_append_only(lineage, module.base):
+            continue
+        if count := _overlooked(engine, lineage, module, row):
+            found.append((row, count))
+    return found
+
+
+def _overlooked(engine: Engine, lineage: Lineage, module: Module, row: Row) -> int:
+    last, examined = Position(row["last_pos"], int(row["last_id"])), Position(row["examined"], MAX_ID)
+    try:
+        source = engine.source(module.base, lineage, module)
+        return source.fingerprint(Bounds(last, examined), source.snapshot(), row["shard"]).rows
+    except ControlStoreDown:
+        raise
+    except DwhError as error:
+        logger.warning("rows beyond the cursor of %s could not be counted: %s", row["topic"], error)
+        return 0
+
+
+def _search_again(engine: Engine, row: Row, count: int) -> None:
+    text = f"{count} rows came after {row['topic']} was complete up to {row['examined']}; they are loaded now"
+    with engine.database.transaction() as connection:
+        connection.execute(sql("forget_examined"), {"topic_id": row["topic_id"]})
+        log_event(connection, "LATE", text, who=engine.worker, kind="information", topic=row["topic"])
 
 
 def _find(engine: Engine, lineage: Lineage, module: Module, topic: str, shard: str | None, rows: list[Row]) -> int:

@@ -72,8 +72,8 @@ class Loop:
 
     def tick(self) -> tuple[Lineage, list[Row]]:
         """Observe, decide, plan; returns the Lineage in force and the topics that are due."""
+        self._sweep()  # first: what it finds is planned at once, also by a loop that ends when nothing is due
         now = tick(self.engine, lambda row: self.topics is None or row["topic"] in self.topics)
-        self._sweep(now.lineage)
         self.audits.begin_if_due(now.lineage)
         return now.lineage, now.due
 
@@ -131,11 +131,12 @@ class Loop:
         while not self._ended.empty():
             yield self._ended.get()
 
-    def _sweep(self, lineage: Lineage) -> None:
+    def _sweep(self) -> None:
         """Now and then: drop what dead attempts left behind, and look for late rows."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
         self._swept = time.monotonic()
+        lineage = self.engine.lineage.active()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
 

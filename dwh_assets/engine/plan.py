@@ -17,6 +17,7 @@ from dwh_assets.sources.source import Cut
 
 Row = dict[str, Any]
 PLANNABLE = ("DUE", "DUE_FULL", "LOCKED")
+CUT_OTHERWISE = ("range", "reload", "ingest")  # not at rows below the horizon: spans of time, all rows, offsets
 
 
 def plan(engine: Engine, lineage: Lineage, verdicts: Sequence[Row]) -> int:
@@ -48,14 +49,26 @@ def plan_topic(engine: Engine, lineage: Lineage, module: Module, row: Row) -> in
     state = engine.topics.planning_state(row["topic_id"])
     if state is None or (state.rows_per_second is None and _begun(row)):
         return 0
-    upto: datetime = row["upto"]
-    cuts = _cut(engine, lineage, module, row, state, upto)
+    upto, cuts = _horizon(engine, lineage, module, row, state)
     if cuts is None:
         return 0
     blocks = [PlannedBlock(cut.next, cut.rows, cut.takes_all, cut.contents) for cut in cuts]
     examined = upto if not cuts or cuts[-1].takes_all else cuts[-1].next.pos - MICROSECOND
     stored = engine.topics.store_plan(row["topic_id"], state, blocks, upto, examined)
     return len(blocks) if stored else 0
+
+
+def _horizon(
+    engine: Engine, lineage: Lineage, module: Module, row: Row, state: PlanningState
+) -> tuple[datetime, list[Cut] | None]:
+    """Rows that came after the topic was told to be complete get blocks of their own: what has read on without them is stale."""
+    upto: datetime = row["upto"]
+    told = state.watermark
+    if told is not None and state.tail.pos < told < upto and module.processor not in CUT_OTHERWISE:
+        late = _cut(engine, lineage, module, row, state, told)
+        if late is None or late:
+            return told, late
+    return upto, _cut(engine, lineage, module, row, state, upto)
 
 
 def _begun(row: Row) -> bool:

@@ -118,6 +118,25 @@ def test_a_restatement_leaves_the_cursor_and_marks_what_was_built_upon_it_stale_
     assert store.blocks()[-1] == (3, "committed")
 
 
+def test_rows_that_come_after_their_topic_was_complete_make_stale_what_was_built_without_them(database: Database) -> None:
+    store = downstream(database)
+    store.plan(4, name="mart.a")
+    store.load("mart.a")
+    assert store.topic()["watermark"] == at(100)
+    store.plan(4)
+    store.load()
+    assert store.blocks("mart.a")[-1] == (4, "stale")
+    assert store.blocks("mart.a")[1] == (1, "committed")
+
+
+def test_rows_that_come_in_time_make_nothing_stale(database: Database) -> None:
+    store = downstream(database)
+    store.observe(200)
+    store.plan(101)
+    store.load()
+    assert {status for _, status in store.blocks("mart.a")} == {"committed"}
+
+
 def test_a_rollback_takes_the_cursor_back_with_the_blocks(database: Database) -> None:
     store = downstream(database)
     store.acts.ask_restatement(TOPIC, 2, 3, "rollback", "a test")

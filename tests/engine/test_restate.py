@@ -83,3 +83,23 @@ def test_a_reset_backwards_takes_rows_and_cursor_back_to_the_end_of_a_block(proj
     project.load("back.rows")
     assert project.rows("back.rows", "id") == [(n,) for n in range(9)]
     assert [b["seq"] for b in project.blocks("back.rows")] == [1, 2, 3]
+
+
+def test_a_row_between_a_shards_cursor_and_what_it_was_searched_to_is_loaded_though_nothing_newer_comes(
+    own_project: Project,
+) -> None:
+    project = own_project
+    project.source("src.t", extra="shards: [a, b]\nshard_by: k\n")
+    project.module("fact.t", "src.t", shards="[a, b]", shard_by="k")
+    project.module("mart.t", "fact.t")
+    project.append("src.t", [row(1, 1, "a"), row(20, 2, "b")])
+    project.apply()
+    project.load()
+    assert project.rows("mart.t") == [(1, "a", 1), (2, "b", 1)]
+    project.append("src.t", [row(10, 3, "a")])
+    project.load()
+    assert project.rows("fact.t") == [(1, "a", 1), (2, "b", 1), (3, "a", 1)]
+    for span in stale_spans(project.engine, project.lineage()):
+        project.restate_span(span)
+    assert project.rows("mart.t") == [(1, "a", 1), (2, "b", 1), (3, "a", 1)]
+    assert project.verify() == []

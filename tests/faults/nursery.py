@@ -1,17 +1,17 @@
-"""Workers as real processes, forked from one that has imported everything: a start costs milliseconds, not seconds."""
+"""Workers as real processes, and what tests wait for in them."""
 
 from __future__ import annotations
 
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from dwh_assets.chaos import forking
 
 SECONDS = 90.0
 T = TypeVar("T")
@@ -27,25 +27,9 @@ def eventually(ask: Callable[[], T | None], what: str, seconds: float = SECONDS)
     return answer
 
 
-class Nursery:
+class Nursery(forking.Nursery):
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("worker.py"))], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-
-    def ask(self, **order: object) -> Any:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(order) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(20)
-        self._process.stdout.close()
+        super().__init__(str(Path(__file__).with_name("worker.py")))
 
 
 @dataclass

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 import pytest
 
+from dwh_assets.chaos.proxy import Proxy, proxied
 from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
-from tests.faults.proxy import Proxy, proxied
 from tests.faults.world import FACT, Rows, World
 
 PUBLISHING = b"update iceberg.iceberg_tables"  # our commit; Spark's and pyiceberg's say UPDATE

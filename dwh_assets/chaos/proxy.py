@@ -1,4 +1,4 @@
-"""A proxy in front of Postgres that lets a statement through and cuts the connection instead of passing on its reply."""
+"""A proxy in front of Postgres that cuts connections: all of them, or one instead of passing on the reply to a statement."""
 
 from __future__ import annotations
 
@@ -20,14 +20,27 @@ class Proxy:
         port = self._listener.getsockname()[1]
         self.url = f"postgresql://{parts['user']}:{parts['password']}@127.0.0.1:{port}/{parts['dbname']}"
         self._wanted: tuple[bytes, bytes] | None = None
+        self._ends: set[socket.socket] = set()
         self.cuts = 0
         threading.Thread(target=self._accept, name="proxy", daemon=True).start()
 
     def cut(self, first: bytes, then: bytes) -> None:
         self._wanted = (first, then)
 
+    def cut_all(self) -> None:
+        """Every connection that there is now."""
+        for end in tuple(self._ends):
+            _shut(end)
+
+    def move(self, url: str) -> None:
+        """The server has another port now."""
+        parts = conninfo_to_dict(url)
+        self._server = (str(parts["host"]), int(parts["port"] or 5432))
+
     def close(self) -> None:
+        _shut(self._listener)  # it also wakes the thread that accepts
         self._listener.close()
+        self.cut_all()
 
     def _accept(self) -> None:
         with suppress(OSError):  # the listener was closed
@@ -36,7 +49,12 @@ class Proxy:
                 threading.Thread(target=self._serve, args=(client,), name="proxy", daemon=True).start()
 
     def _serve(self, client: socket.socket) -> None:
-        server = socket.create_connection(self._server)
+        try:
+            server = socket.create_connection(self._server)
+        except OSError:  # as if the client had asked the server itself
+            client.close()
+            return
+        self._ends |= {client, server}
         cutting = threading.Event()
         threading.Thread(target=self._replies, args=(server, client, cutting), name="proxy", daemon=True).start()
         seen = False
@@ -48,7 +66,7 @@ class Proxy:
                     self._wanted = None
                     cutting.set()
                 server.sendall(data)
-        _close(server)
+        _shut(server)
 
     def _replies(self, server: socket.socket, client: socket.socket, cutting: threading.Event) -> None:
         with suppress(OSError):
@@ -57,14 +75,16 @@ class Proxy:
                     self.cuts += 1
                     break
                 client.sendall(data)
-        _close(server)
-        _close(client)
+        self._ends -= {client, server}
+        for end in (server, client):
+            _shut(end)
+            end.close()
 
 
-def _close(end: socket.socket) -> None:
+def _shut(end: socket.socket) -> None:
+    """Wake whoever reads from it; closing alone would not, and its number might be another's by then."""
     with suppress(OSError):
         end.shutdown(socket.SHUT_RDWR)
-    end.close()
 
 
 @contextmanager

@@ -1,0 +1,191 @@
+"""Where chaos happens: a scratch home with a Postgres, a Spark server and a broker of its own, or with given ones."""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import psutil
+import psycopg
+from confluent_kafka import Producer
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
+
+from dwh_assets.config.settings import Settings, load_settings
+from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.model.errors import SourceDown
+from dwh_assets.sources.kafka.server import KafkaServer
+from dwh_assets.warehouse.server import SparkServer
+
+PREPARED = "chaos_prepared"
+_KAFKA_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What is given is shared with others, so it is not harmed."""
+
+    home: Path
+    postgres_url: str | None = None
+    spark_remote: str | None = None
+    kafka_bootstrap: str | None = None
+    spark_memory: str = "2g"
+    streams: bool = True  # a broker is needed
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Those that may be killed."""
+        given = {"postgres": self.postgres_url, "kafka": self.kafka_bootstrap, "spark": self.spark_remote}
+        return tuple(name for name, url in given.items() if url is None and (name != "kafka" or self.streams))
+
+    @property
+    def project(self) -> Path:
+        return self.home / "project"
+
+    @cached_property
+    def tag(self) -> str:
+        """A word that no other ground on the same servers has."""
+        return uuid.uuid4().hex[:8]
+
+    def environment(self, url: str) -> dict[str, str]:
+        """Settings of a process that works here, as variables."""
+        given = {
+            "DWH_HOME": str(self.home),
+            "DWH_PROJECT": str(self.project),
+            "DWH_WAREHOUSE": str(self.home / "warehouse"),
+            "DWH_POSTGRES_URL": url,
+            "DWH_SPARK_REMOTE": self.spark_remote or "",
+            "DWH_SPARK_MEMORY": self.spark_memory,
+            "DWH_KAFKA_BOOTSTRAP": self.brokers if self.streams else "",
+            "DWH_LEASE_SECONDS": "60",
+            "DWH_TICK_SECONDS": "0.05",
+            "DWH_SLOTS": "1",
+            "DWH_DEADLINE_SECONDS": "30",
+            "DWH_COMPACT_FILES": "2",
+            "DWH_UNPROTECTED": os.environ.get("DWH_UNPROTECTED", ""),
+        }
+        return {name: value for name, value in given.items() if value}
+
+    def settings(self, url: str, slots: int) -> Settings:
+        given = self.environment(url) | {"DWH_SLOTS": str(slots)}
+        return load_settings(
+            **{name.removeprefix("DWH_").lower(): value for name, value in given.items() if name not in _NO_SETTING}
+        )
+
+    # Servers
+
+    @property
+    def _postgres(self) -> EmbeddedPostgres:
+        return EmbeddedPostgres(self.home)
+
+    @property
+    def _kafka(self) -> KafkaServer:
+        return KafkaServer(load_settings(home=self.home))
+
+    @cached_property
+    def brokers(self) -> str:
+        return self.kafka_bootstrap or self._kafka.start()
+
+    def start(self) -> None:
+        """All servers that are our own."""
+        if self.postgres_url is None:
+            self._postgres.start()
+            # A killed server loses nothing by it, only a machine without power would.
+            self._execute("alter system set fsync = off")
+            self._execute("select pg_reload_conf()")
+        if self.spark_remote is None:
+            server = self.spark_server()
+            server.start(timeout=240)
+            server.warm()
+
+    def crash_postgres(self) -> None:
+        self._postgres.stop(immediate=True)
+        self._postgres.start()
+
+    def crash_kafka(self) -> None:
+        self._kafka.kill()
+        self._kafka.start()
+
+    def crash_spark(self) -> None:
+        pid = int((self.home / "spark" / "pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+
+    def spark_server(self) -> SparkServer:
+        return SparkServer(self.settings(self.url("postgres"), 1))
+
+    def stop(self) -> None:
+        """End the servers that are our own, and what a worker may have left that was killed while it started one."""
+        if self.spark_remote is None:
+            self.spark_server().stop()
+        if self.kafka_bootstrap is None:
+            self._kafka.stop()
+        if self.postgres_url is None:
+            self._postgres.stop(immediate=True)
+        else:
+            prepared = sql.Identifier(f"{PREPARED}_{self.tag}")
+            self._execute(sql.SQL("drop database if exists {} with (force)").format(prepared))
+        for process in psutil.process_iter():
+            if process.name() == "java" and any(str(self.home) in word for word in _words(process)):
+                process.kill()
+
+    # Databases
+
+    def url(self, database: str) -> str:
+        parts = conninfo_to_dict(self.postgres_url or self._postgres.url)
+        return f"postgresql://{parts['user']}:{parts['password']}@{parts['host']}:{parts['port']}/{database}"
+
+    def create_prepared(self) -> str:
+        name = f"{PREPARED}_{self.tag}"
+        self._execute(sql.SQL("create database {}").format(sql.Identifier(name)))
+        return self.url(name)
+
+    @contextmanager
+    def clone(self, name: str) -> Iterator[str]:
+        """The URL of a copy of the prepared database. Files of its tables are shared, as none is ever overwritten."""
+        prepared, copy = f"{PREPARED}_{self.tag}", sql.Identifier(f"chaos_{self.tag}_{name}")
+        # Spark keeps connections to the catalogs it has seen, and a database in use is no template.
+        self._execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{prepared}'")
+        self._execute(sql.SQL("create database {} template {}").format(copy, sql.Identifier(prepared)))
+        try:
+            yield self.url(f"chaos_{self.tag}_{name}")
+        finally:
+            self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
+
+    def _execute(self, statement: str | sql.Composed) -> None:
+        with psycopg.connect(self.url("postgres"), autocommit=True) as connection:
+            connection.execute(statement.encode() if isinstance(statement, str) else statement)
+
+    # Events
+
+    @property
+    def topic(self) -> str:
+        return f"chaos-{self.tag}"
+
+    def create_topic(self, partitions: int) -> None:
+        admin = AdminClient({"bootstrap.servers": self.brokers, "log_level": 0})
+        admin.create_topics([NewTopic(self.topic, partitions)])[self.topic].result(_KAFKA_SECONDS)
+
+    def send(self, events: list[bytes], partitions: int) -> None:
+        producer = Producer({"bootstrap.servers": self.brokers, "linger.ms": 5, "log_level": 0, "message.timeout.ms": 20_000})
+        for number, event in enumerate(events):
+            producer.produce(self.topic, event, partition=number % partitions)
+        if producer.flush(_KAFKA_SECONDS):
+            raise SourceDown(f"the broker did not take the events of topic {self.topic} in time.")
+
+
+_NO_SETTING = ("DWH_UNPROTECTED",)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return []
