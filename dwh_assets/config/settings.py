@@ -26,7 +26,7 @@ class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
     spark_remote: str | None = Field(None, description="sc://host:port of a Spark Connect server; without it one is started")
     spark_master: str = Field("local[*]", description="master of the started server: local[N] or spark://host:port")
     spark_memory: str = Field("4g", description="heap of the started server")
-    kafka_bootstrap: str | None = Field(None, description="host:port of the brokers of sources that name none")
+    kafka_bootstrap: str | None = Field(None, description="host:port of the brokers of the bus and of sources that name none")
     warehouse: str | None = Field(None, description="root of the Iceberg tables: a folder or s3://...; default home/warehouse")
     lease_seconds: float = Field(60, gt=0, description="a worker that does not renew for this long loses its topic")
     tick_seconds: float = Field(1, gt=0, description="pause between two ticks of the loop when nothing is due")

@@ -12,24 +12,27 @@ import pytest
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.workers.messages import CONTROL, HEARTBEAT, PROGRESS
 from tests.faults.nursery import eventually
+from tests.workers.bus_suite import read
 from tests.workers.crew import SECONDS, Crew, crew_of
+from tests.workers.lines import PostgresLine
 
 FINISHED = ("FINISHED", None)
 
 
 def test_what_is_asked_for_is_carried_out_and_reported(crew: Crew) -> None:
     (pid,) = crew.start()
+    reader = crew.line.bus.reader(CONTROL, PROGRESS)
     crew.ask("one")
     assert crew.ended("one")["problem"] is None
     assert crew.marks("done") == [("one", pid)]
     (row,) = crew.database.fetch("select * from dwh.assignment")
     assert (row["status"], row["worker"]) == ("FINISHED", crew.id_of(pid))
     assert row["assigned_at"] <= row["accepted_at"] <= row["started_at"] <= row["finished_at"]
-    said = crew.database.fetch(
-        "select body::json #>> '{info,type}' as type from dwh.message where topic <> 'ems.heartbeat' order by id"
-    )
-    assert [row["type"].removeprefix("etl-execution-") for row in said] == ["assign", "accepted", "started", "finished"]
+    said = sorted((delivery.message for delivery in read(reader, 4)), key=lambda message: message.timestamp)
+    reader.close()
+    assert [message.type.removeprefix("etl-execution-") for message in said] == ["assign", "accepted", "started", "finished"]
 
 
 def test_a_worker_reports_its_state_at_a_fixed_rate_and_whenever_it_changes(crew: Crew) -> None:
@@ -46,9 +49,9 @@ def test_a_worker_reports_its_state_at_a_fixed_rate_and_whenever_it_changes(crew
     crew.open("one")
     crew.ended("one")
     eventually(lambda: True if state() == "idle" else None, "it says that it is idle", SECONDS)
-    beats = "select count(*) as n from dwh.message where topic = 'ems.heartbeat'"
-    before, began = crew.database.fetch(beats)[0]["n"], time.monotonic()
-    eventually(lambda: True if crew.database.fetch(beats)[0]["n"] >= before + 10 else None, "ten more beats", SECONDS)
+    reader, began = crew.line.bus.reader(HEARTBEAT), time.monotonic()
+    assert len(read(reader, 10)) >= 10
+    reader.close()
     assert time.monotonic() - began > 0.5
 
 
@@ -210,7 +213,7 @@ def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -
     database = Database(server.start(), deadline=20)
     migrate(database)
     try:
-        with crew_of(database, tmp_path) as crew:
+        with crew_of(database, PostgresLine(database), tmp_path) as crew:
             crew.start(2)
             crew.ask("one", shut=True)
             crew.ask("two", "three", shut=True)
