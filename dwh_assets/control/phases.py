@@ -12,7 +12,7 @@ import psycopg
 
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
-from dwh_assets.model.phase import PhaseNote, Totals
+from dwh_assets.model.phase import Advance, PhaseNote, Totals
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class StoredNote:
     total_in: int = -1
     total_out: int = -1
     total_failed: int = -1
+    tasks: int = 0
+    tasks_done: int = 0
 
 
 def put_phases(connection: psycopg.Connection[Any], notes: Iterable[StoredNote]) -> None:
@@ -50,15 +52,17 @@ class PhaseStore:
 
 
 def _stored(note: PhaseNote, now: datetime) -> StoredNote:
-    totals = note.totals or Totals()
+    totals, advance = note.totals or Totals(), note.advance or Advance()
     return StoredNote(
         note.stream,
         note.phase,
         note.execution_id,
         started_at=now if note.event == "started" else None,
-        finished_at=None if note.event == "started" else now,
+        finished_at=now if note.event in ("finished", "failed") else None,
         failed=note.event == "failed",
         total_in=totals.incoming,
         total_out=totals.outgoing,
         total_failed=totals.failed,
+        tasks=advance.tasks,
+        tasks_done=advance.done,
     )

@@ -89,6 +89,7 @@ class SparkServer:
             "spark.driver.host": "127.0.0.1",
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(port),
+            "spark.connect.progress.reportInterval": "1s",
             "spark.ui.enabled": "false",
             "spark.local.dir": str(self._folder / "local"),
             "spark.sql.warehouse.dir": str(self._folder / "unused"),

@@ -26,6 +26,13 @@ from dwh_assets.workers.messages import TOPICS, Message, to_json
 Client = dict[str, str | int | float | bool]
 SECONDS = 5.0  # that the broker is waited for
 PAGE = 1000
+SETTLING = (
+    KafkaError._UNKNOWN_PARTITION,
+    KafkaError._UNKNOWN_TOPIC,
+    KafkaError.UNKNOWN_TOPIC_OR_PART,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+)
 SEGMENTS = 3  # the broker forgets whole segments: a third of the retention is the most that is kept beyond it
 
 
@@ -99,8 +106,19 @@ class KafkaReader:
 
     def _start(self, topic: str) -> int:
         if self._group is None:
-            return self._consumer.get_watermark_offsets(Place(topic, 0), SECONDS)[1]
+            return self._end(topic)
         return self._store.position(self._name, topic)
+
+    def _end(self, topic: str) -> int:
+        """The offset of the next message. A topic that was just made is known a moment later."""
+        until = time.monotonic() + SECONDS
+        while True:
+            try:
+                return self._consumer.get_watermark_offsets(Place(topic, 0), SECONDS)[1]
+            except KafkaException as error:
+                if error.args[0].code() not in SETTLING or time.monotonic() > until:
+                    raise
+                time.sleep(0.05)
 
     @property
     def _name(self) -> str:
@@ -111,7 +129,7 @@ class KafkaReader:
             found = self._new(time.monotonic() + seconds)
             if not found:
                 # Workers that are silent and a broker that is away must not look alike.
-                self._consumer.get_watermark_offsets(Place(next(iter(self._topics)), 0), SECONDS)
+                self._end(next(iter(self._topics)))
         self._next |= {str(record.topic()): (record.offset() or 0) + 1 for record in found}
         return deliveries(self._stored(found)) if found else []
 
