@@ -29,6 +29,8 @@ MARKS: dict[State, str] = {
 WORDS: dict[State, str] = {"runs": "being loaded", "fails": "failing", "behind": "behind", "due": "due", "rests": "at rest"}
 FIXED = 5  # lines that are there in any case: the two of the head, the titles of the topics with their rule, the sum below
 LEAST = 3
+NARROW = 70  # columns of a screen that has no room for all figures
+WIDEST = 40  # of a name that is never cut
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Frame:
         listed, left = self._chosen(height, len(failures))
         yield self._head()
         yield self._second()
-        yield self._table(listed)
+        yield self._table(listed, options.max_width)
         yield _sum_of(left)
         if failures:
             yield _failures_table(failures)
@@ -86,18 +88,19 @@ class Frame:
         workers = f"{pace['workers']} workers, {pace['busy']} busy" if pace["workers"] else "no worker is online"
         return _line(f"{pace['rows'] / 60:,.0f} rows/s over the last minute, {formats.count(pace['blocks'])} blocks; {workers}")
 
-    def _table(self, rows: Sequence[Row]) -> Table:
-        states, at_work = self.states(), {row["topic"]: row for row in self.running}
-        made = _table("", "topic", "verdict", "lag", "pending", "rows/s", "now")
+    def _table(self, rows: Sequence[Row], width: int) -> Table:
+        states, at_work, narrow = self.states(), {row["topic"]: row for row in self.running}, width < NARROW
+        longest = max((len(row["topic"]) for row in rows), default=0)
+        made = _table("", "topic", "verdict", "lag", *(() if narrow else ("pending", "rows/s")), "now", names=longest)
         for row in rows:
             running = at_work.get(row["topic"])
+            figures = () if narrow else (pending(row), formats.count(row["rows_per_second"]))
             made.add_row(
                 MARKS[states[row["topic"]]],
                 escape(row["topic"]),
                 formats.coloured(row["verdict"], red=row["parked"]),
                 formats.span(row["lag_seconds"]),
-                pending(row),
-                formats.count(row["rows_per_second"]),
+                *figures,
                 formats.first_line(row["why"]) if running is None else work_of(running),
             )
         return made
@@ -134,15 +137,15 @@ def _failures_table(errors: Sequence[Row]) -> Table:
     return made
 
 
-def _table(*titles: str) -> Table:
-    """One line a row, whatever the width: the last column is cut, and names before it last of all."""
+def _table(*titles: str, names: int = 0) -> Table:
+    """One line a row, whatever the width: the last column is cut, names last of all."""
     made = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), expand=True, header_style="bold dim")
     for number, title in enumerate(titles):
         last = number == len(titles) - 1
         right = title in ("lag", "pending", "rows/s", "times")
         made.add_column(
             title, justify="right" if right else "left", no_wrap=True, overflow="ellipsis", ratio=1 if last else None,
-            min_width=min(len(title), 4),
+            min_width=min(names, WIDEST) if title == "topic" else min(len(title), 4),
         )  # fmt: skip
     return made
 

@@ -143,7 +143,7 @@ def test_ctrl_c_ends_the_screen_and_a_resized_terminal_is_filled_anew(command: d
 
 def test_json_of_a_live_screen_is_refused(command: dict[str, str]) -> None:
     ended = subprocess.run([*DWH, "status", "--watch", "--json"], env=command, capture_output=True, text=True, timeout=120)
-    assert (ended.returncode, ended.stdout) == (1, "")
+    assert (ended.returncode, ended.stdout) == (2, "")
     assert "--watch is for people" in ended.stderr
 
 
@@ -174,7 +174,7 @@ class Terminal:
 @contextmanager
 def on_terminal(words: list[str], environment: dict[str, str]) -> Iterator[Terminal]:
     screen, side = pty.openpty()
-    ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 40, 0, 0))
+    ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 30, 50, 0, 0))
     process = subprocess.Popen(words, env=environment, stdin=side, stdout=side, stderr=side, start_new_session=True)
     os.close(side)
     try:
