@@ -9,14 +9,16 @@ from pathlib import Path
 
 import pytest
 
+from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.workers.messages import CONTROL, HEARTBEAT, PROGRESS
 from tests.faults.nursery import eventually
 from tests.workers.bus_suite import read
 from tests.workers.crew import SECONDS, Crew, crew_of
-from tests.workers.lines import PostgresLine
+from tests.workers.lines import KafkaLine, PostgresLine
 
 FINISHED = ("FINISHED", None)
 
@@ -231,3 +233,39 @@ def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -
     finally:
         database.close()
         server.stop(immediate=True)
+
+
+def test_on_kafka_a_job_is_carried_out_cancelled_and_given_again(kafka: KafkaServer, database: Database, tmp_path: Path) -> None:
+    with crew_of(database, KafkaLine(database, kafka.start()), tmp_path) as crew:
+        crew.start(2)
+        crew.ask("one")
+        assert crew.ended("one")["problem"] is None
+        crew.ask("two", shut=True)
+        crew.begun("two")
+        assert not crew.cancel("two")
+        assert crew.ended("two")["problem"] == "cancelled"
+        crew.ask("three", shut=True)
+        first = crew.begun("three")
+        os.kill(first, signal.SIGKILL)
+        assert crew.begun("three", 2) != first
+        crew.open("three")
+        assert crew.ended("three")["problem"] is None
+
+
+@pytest.mark.exhaustive
+def test_a_broker_that_dies_and_comes_back_loses_nothing(database: Database, tmp_path: Path) -> None:
+    server = KafkaServer(load_settings(home=tmp_path / "broker"))
+    try:
+        with crew_of(database, KafkaLine(database, server.start()), tmp_path) as crew:
+            crew.start(2)
+            crew.ask("one", "two", shut=True)
+            crew.begun("one")
+            crew.begun("two")
+            server.kill()
+            crew.open("one")
+            eventually(lambda: True if "one" in {name for name, _ in crew.marks("done")} else None, "done without a broker")
+            server.start()
+            crew.open("two")
+            assert [crew.ended(name)["problem"] for name in ("one", "two")] == [None, None]
+    finally:
+        server.stop()
