@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -46,7 +46,7 @@ class PhaseStore:
         self.database = database
 
     def note(self, notes: Sequence[PhaseNote]) -> None:
-        now = datetime.now(UTC)
+        now = self.database.clock()
         with self.database.transaction() as connection:
             put_phases(connection, [_stored(note, now) for note in notes])
 
