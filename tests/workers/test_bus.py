@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from confluent_kafka.admin import ConfigResource  # pyright: ignore[reportPrivateImportUsage]
 from confluent_kafka.cimpl import NewTopic
 
 from dwh_assets.config.settings import load_settings
+from dwh_assets.control.assignments import WorkerStore
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import BusDown, ConfigError
 from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.workers.bus import PostgresBus, open_bus
 from dwh_assets.workers.kafka_bus import KafkaBus
+from dwh_assets.workers.manager import Dispatch
 from dwh_assets.workers.messages import CONTROL, HEARTBEAT, TOPICS
 from tests.workers.bus_suite import BusSuite, beat, numbers
 from tests.workers.lines import KafkaLine, PostgresLine
@@ -68,6 +71,10 @@ class TestKafkaBus(BusSuite):
                 reader.read(0.1)
             with pytest.raises(BusDown):
                 bus.publish(beat(1))
+            WorkerStore(database).register(uuid4(), "here", 1)
+            dispatch = Dispatch(database, bus, load_settings())
+            dispatch.ask("gate", "one")  # kept in the control store, and given again when it expires
+            assert not dispatch.cancel("gate", "one")
             server.start()
             bus.publish(beat(2))
             assert 2 in numbers(reader, 1)
