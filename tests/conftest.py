@@ -1,4 +1,4 @@
-"""One real Postgres and one real Spark server for the whole run; every test gets a database of its own."""
+"""One real Postgres, Spark and Kafka for the whole run; every test gets a database of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
 from tests.faults.nursery import Nursery
@@ -99,6 +100,15 @@ def database(database_url: str) -> Iterator[Database]:
 def spark_server(run_folder: Path) -> Iterator[SparkServer]:
     server = SparkServer(load_settings(home=run_folder, spark_master="local[2]", spark_memory="2g"))
     server.start(timeout=240)
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def kafka(run_folder: Path) -> Iterator[KafkaServer]:
+    """One real broker for the run."""
+    server = KafkaServer(load_settings(home=run_folder))
+    server.start()
     yield server
     server.stop()
 

@@ -15,7 +15,7 @@ def _verdict(row: Row) -> str:
     return formats.coloured(row["verdict"], red=row["parked"])
 
 
-def _pending(row: Row) -> str:
+def pending(row: Row) -> str:
     if not row["pending_rows"]:
         return "some" if row["more"] and row["due"] else ""
     return formats.count(row["pending_rows"]) + ("+" if row["more"] else "")
@@ -27,7 +27,7 @@ STATUS = [
     column("cursor", "last_pos", formats.short_instant),
     column("watermark", "watermark", formats.short_instant, wide=True),
     column("lag", "lag_seconds", formats.span, right=True),
-    Column("pending", _pending, right=True),
+    Column("pending", pending, right=True),
     column("why", "why", folds=True),
 ]
 

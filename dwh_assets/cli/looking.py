@@ -13,19 +13,34 @@ from dwh_assets.cli.detail import print_block
 from dwh_assets.cli.opening import control_store, settings_of, warehouse
 from dwh_assets.cli.options import Csv, Json, Limit, Topic
 from dwh_assets.cli.output import printer
+from dwh_assets.cli.watching import watch
 from dwh_assets.control.alerts import AlertStore
 from dwh_assets.control.reports import Reports
+from dwh_assets.model.errors import ConfigError
 
 Name = Annotated[str, typer.Argument(help="a topic, or a table: all its topics", show_default=False)]
 Topics = Annotated[list[str] | None, typer.Option("--topic", "-t", help="Only this topic or table; may be repeated.")]
 
 
-def status(context: typer.Context, topic: Topics = None, as_json: Json = False, as_csv: Csv = False) -> None:
+def status(
+    context: typer.Context,
+    topic: Topics = None,
+    live: Annotated[
+        bool, typer.Option("--watch", "-w", help="A live screen: what runs, fails and lags first; Ctrl-C ends it.")
+    ] = False,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
     """Every topic: verdict, cursor, lag, pending rows, and why it is or is not due."""
     out = printer(as_json, as_csv)
+    if live and not out.for_people:
+        raise ConfigError("--watch is for people: leave it out to get JSON or CSV.")
     with control_store(settings_of(context)) as database:
         reports = Reports(database)
-        rows = reports.status(named(reports, topic))
+        topics = named(reports, topic)
+        if live:
+            raise typer.Exit(watch(reports, topics))
+        rows = reports.status(topics)
     out.rows(rows, columns.STATUS, empty="No Lineage is in force yet; `dwh lineage apply` puts one in force, `dwh up` does too.")
     for row in rows:
         if row["stale_blocks"] or row["late_rows"] or row["changed_blocks"]:

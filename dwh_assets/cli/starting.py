@@ -26,7 +26,7 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     fed = settings.demo_feed if feed is None else feed
     with ThreadPoolExecutor(1) as pool:
         spark = pool.submit(start_spark, engine, stop)
-        brokers = broker_for(engine, lineage)
+        brokers = broker_for(engine, lineage, bus=settings.bus == "kafka")
         feeder = Feed(engine.catalog, engine.postgres_url, brokers=brokers) if fed else None
         if feeder is not None:
             with working("the demo's shop makes up its past", long=True):
@@ -43,9 +43,9 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
         yield
 
 
-def broker_for(engine: Engine, lineage: Lineage) -> str | None:
-    """host:port of the brokers of sources that name none; None if there is no such source."""
-    if not needs_broker(lineage):
+def broker_for(engine: Engine, lineage: Lineage, bus: bool = False) -> str | None:
+    """host:port of the brokers of sources that name none, and of the bus where it is one; None if nobody needs them."""
+    if not (bus or needs_broker(lineage)):
         return None
     with working("starting the broker"):
         return start_broker(engine.settings)

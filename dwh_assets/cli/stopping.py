@@ -35,7 +35,8 @@ class Stopping:
         if not self.gentle or again:
             warn("interrupted; ending what was started")
             raise KeyboardInterrupt
-        warn(self.text)
+        if self.text:
+            warn(self.text)
 
 
 @contextmanager

@@ -63,8 +63,9 @@ def built_table(database: Database, name: str) -> str:
 def _found(database: Database, settings: Settings, name: str, key: Mapping[str, str]) -> list[Row]:
     from dwh_assets.warehouse.catalog import Catalog  # late: reading tables takes a second to load
     from dwh_assets.warehouse.finding import find_rows
+    from dwh_assets.warehouse.object_store import object_store
 
-    with closing(Catalog(database.url, settings.warehouse_root)) as catalog:
+    with closing(Catalog(database.url, settings.warehouse_root, object_store(settings))) as catalog:
         rows = find_rows(catalog, name, key, MOST + 1)
     columns = ", ".join(key)
     if not rows:

@@ -34,13 +34,13 @@ def worker(
 
 
 def _work(engine: Engine, handlers: dict[str, Handler]) -> bool:
-    from dwh_assets.workers.bus import PostgresBus
+    from dwh_assets.workers.bus import open_bus
     from dwh_assets.workers.freshness import Freshness
     from dwh_assets.workers.topics import KIND, topic_handler
     from dwh_assets.workers.worker import Worker
 
     engine.session()  # now, so that the first block need not wait for it
-    bus = PostgresBus(engine.database, engine.settings.message_seconds)
+    bus = open_bus(engine.database, engine.settings)
     fresh = Freshness(engine.lineage, engine.settings)
     return Worker(engine.database, bus, handlers | {KIND: topic_handler(engine)}, engine.settings, fresh.outdated).work()
 

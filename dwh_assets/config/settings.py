@@ -13,11 +13,12 @@ from pydantic_settings import SettingsConfigDict
 from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.config.maintenance_settings import MaintenanceSettings
 from dwh_assets.config.settings_file import NAME, in_environment, project_folder, read_settings
+from dwh_assets.config.store_settings import StoreSettings
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
+class Settings(AlertSettings, MaintenanceSettings, StoreSettings, WorkerSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)
@@ -28,7 +29,9 @@ class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
     spark_remote: str | None = Field(None, description="sc://host:port of a Spark Connect server; without it one is started")
     spark_master: str = Field("local[*]", description="master of the started server: local[N] or spark://host:port")
     spark_memory: str = Field("4g", description="heap of the started server")
-    kafka_bootstrap: str | None = Field(None, description="host:port of the brokers of sources that name none")
+    spark_host: str = Field("127.0.0.1", description="address by which the executors of a cluster reach the started server")
+    spark_options: dict[str, str] = Field({}, description="more settings of the started server, such as its executors', as JSON")
+    kafka_bootstrap: str | None = Field(None, description="host:port of the brokers of the bus and of sources that name none")
     warehouse: str | None = Field(None, description="root of the Iceberg tables: a folder or s3://...; default home/warehouse")
     lease_seconds: float = Field(60, gt=0, description="a worker that does not renew for this long loses its topic")
     tick_seconds: float = Field(1, gt=0, description="pause between two ticks of the loop when nothing is due")

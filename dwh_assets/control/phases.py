@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -12,7 +12,7 @@ import psycopg
 
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
-from dwh_assets.model.phase import PhaseNote, Totals
+from dwh_assets.model.phase import Advance, PhaseNote, Totals
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class StoredNote:
     total_in: int = -1
     total_out: int = -1
     total_failed: int = -1
+    tasks: int = 0
+    tasks_done: int = 0
 
 
 def put_phases(connection: psycopg.Connection[Any], notes: Iterable[StoredNote]) -> None:
@@ -44,21 +46,23 @@ class PhaseStore:
         self.database = database
 
     def note(self, notes: Sequence[PhaseNote]) -> None:
-        now = datetime.now(UTC)
+        now = self.database.clock()
         with self.database.transaction() as connection:
             put_phases(connection, [_stored(note, now) for note in notes])
 
 
 def _stored(note: PhaseNote, now: datetime) -> StoredNote:
-    totals = note.totals or Totals()
+    totals, advance = note.totals or Totals(), note.advance or Advance()
     return StoredNote(
         note.stream,
         note.phase,
         note.execution_id,
         started_at=now if note.event == "started" else None,
-        finished_at=None if note.event == "started" else now,
+        finished_at=now if note.event in ("finished", "failed") else None,
         failed=note.event == "failed",
         total_in=totals.incoming,
         total_out=totals.outgoing,
         total_failed=totals.failed,
+        tasks=advance.tasks,
+        tasks_done=advance.done,
     )

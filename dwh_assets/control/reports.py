@@ -29,6 +29,15 @@ class Reports:
         """Attempts that ended after a moment."""
         return self.database.fetch(sql("executions_ended"), after=after)
 
+    def running(self, topics: Topics = None) -> list[Row]:
+        """What is being loaded now, with its phase."""
+        return self.database.fetch(sql("report_running"), topics=_listed(topics))
+
+    def pace(self) -> Row:
+        """Rows and blocks of the last minute, and workers."""
+        (row,) = self.database.fetch(sql("report_pace"))
+        return row
+
     def topics_named(self, name: str) -> list[str]:
         """The topics that the name of a topic, module or table stands for; an unknown name is an error with near ones."""
         found = [row["topic"] for row in self.database.fetch(sql("report_topics_named"), name=name)]

@@ -39,6 +39,7 @@ from dwh_assets.sources.ledger import IngestLedger
 from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.sources.source import Source
 from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.object_store import object_store
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
 
@@ -77,13 +78,14 @@ class Engine:
 
     @cached_property
     def catalog(self) -> Catalog:
-        return Catalog(self.postgres_url, self.settings.warehouse_root)
+        return Catalog(self.postgres_url, self.settings.warehouse_root, object_store(self.settings))
 
     def session(self) -> SparkSession:
         """This thread's session; the server is started if it is not there, and again if it was lost."""
         remote = self.spark.start()
         if getattr(self._sessions, "remote", None) != remote:
-            self._sessions.session = open_session(remote, self.postgres_url, self.settings.warehouse_root)
+            store = object_store(self.settings)
+            self._sessions.session = open_session(remote, self.postgres_url, self.settings.warehouse_root, store)
             self._opened.append(self._sessions.session)
             self._sessions.remote = remote
         return self._sessions.session

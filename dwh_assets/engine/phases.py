@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from dwh_assets.model.block import Claim
 from dwh_assets.model.errors import Transient
-from dwh_assets.model.phase import Phase, PhaseNote, Totals
+from dwh_assets.model.phase import Advance, Phase, PhaseNote, Totals
 
 logger = logging.getLogger(__name__)
 Tell = Callable[[Sequence[PhaseNote]], None]
@@ -34,8 +34,11 @@ class Phases:
         self._say([self._note(phase, "failed") for phase in self._open])
         self._open = []
 
-    def _note(self, phase: Phase, event: str, totals: Totals | None = None) -> PhaseNote:
-        return PhaseNote(self._claim.execution_id, self._claim.topic, phase, event, totals)  # type: ignore[arg-type]
+    def advance(self, phase: Phase, tasks: int, done: int) -> None:
+        self._say([self._note(phase, "advanced", advance=Advance(tasks, done))])
+
+    def _note(self, phase: Phase, event: str, totals: Totals | None = None, advance: Advance | None = None) -> PhaseNote:
+        return PhaseNote(self._claim.execution_id, self._claim.topic, phase, event, totals, advance)  # type: ignore[arg-type]
 
     def _say(self, notes: Sequence[PhaseNote]) -> None:
         if not notes:

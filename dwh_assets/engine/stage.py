@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import TYPE_CHECKING
 
 from dwh_assets.engine.damage import naming_blocks
@@ -26,6 +27,7 @@ from dwh_assets.processors.transform import analysed
 from dwh_assets.sources.source import NOTHING, Fingerprint
 from dwh_assets.warehouse.branches import Fork, fork, qualified
 from dwh_assets.warehouse.manifests import Staged, staged
+from dwh_assets.warehouse.progress import counting_tasks
 from dwh_assets.warehouse.tables import check_output
 
 if TYPE_CHECKING:
@@ -174,11 +176,12 @@ def _write(
         rejects=rejects,
         rekeyed=rekeyed,
     )
-    if claim.kind != "load" and not processor.whole:
-        processor.clear(work)
-    counts = processor.write(work)
-    if claim.module.after:
-        transforms.after(reading.base(blocks, processor.whole))
+    with counting_tasks(reading.session, partial(phases.advance, "data-transform")):
+        if claim.kind != "load" and not processor.whole:
+            processor.clear(work)
+        counts = processor.write(work)
+        if claim.module.after:
+            transforms.after(reading.base(blocks, processor.whole))
     return work, counts
 
 

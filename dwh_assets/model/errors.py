@@ -5,6 +5,7 @@
     │   ├── ControlStoreDown
     │   ├── SparkDown
     │   ├── SourceDown            the database of a source cannot be reached
+    │   ├── BusDown               the broker that carries the workers' messages cannot be reached
     │   ├── PointerTaken          another writer published to the same table meanwhile
     │   └── StagedAgain           the head moved under a replacing write
     ├── Refused                   this attempt must end; another one goes on, nothing to repair
@@ -60,6 +61,9 @@ class SparkDown(Transient): ...
 
 
 class SourceDown(Transient): ...
+
+
+class BusDown(Transient): ...
 
 
 class PointerTaken(Transient): ...

@@ -20,11 +20,20 @@ class Totals:
 
 
 @dataclass(frozen=True)
+class Advance:
+    """How far a phase is, by Spark's own count."""
+
+    tasks: int = 0
+    done: int = 0
+
+
+@dataclass(frozen=True)
 class PhaseNote:
-    """A phase of an execution began, ended or failed."""
+    """A phase of an execution began, goes on, ended or failed."""
 
     execution_id: int
     stream: str
     phase: Phase
-    event: Literal["started", "finished", "failed"]
+    event: Literal["started", "advanced", "finished", "failed"]
     totals: Totals | None = None
+    advance: Advance | None = None

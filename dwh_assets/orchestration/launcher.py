@@ -16,7 +16,7 @@ from dwh_assets.control.database import Database
 from dwh_assets.control.server import store_url
 from dwh_assets.orchestration.names import PRIORITY_TAG, TOPIC_TAG
 from dwh_assets.orchestration.run_handler import KIND
-from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.bus import open_bus
 from dwh_assets.workers.manager import Dispatch
 
 
@@ -27,7 +27,7 @@ class WarmRunLauncher(RunLauncher, ConfigurableClass):
         settings = load_settings(home=home)
         self._database = Database(store_url(settings), deadline=settings.deadline_seconds, size=2)
         self._requests = RequestStore(self._database)
-        self._dispatch = Dispatch(self._database, PostgresBus(self._database), settings)
+        self._dispatch = Dispatch(self._database, open_bus(self._database, settings), settings)
         self._silence = settings.silence_seconds
         self._inst_data = inst_data
         super().__init__()

@@ -12,6 +12,7 @@ from dwh_assets.engine.materialize import Asked, load_due, materialize
 from dwh_assets.model.errors import DwhError
 from dwh_assets.model.module import Lineage
 from dwh_assets.orchestration.names import BY_TAG, SENSOR, TOPIC_TAG
+from dwh_assets.orchestration.phase_log import logging_phases
 from dwh_assets.orchestration.reports import Reporter
 
 
@@ -26,9 +27,10 @@ def run_blocks(context: AssetExecutionContext, engine: Engine, module: str, over
         return
     problem: Failure | None = None
     try:
-        for outcome in _outcomes(context, engine, lineage, module, override):
-            reporter.report(outcome)
-            _tell(context, outcome)
+        with logging_phases(context, engine):
+            for outcome in _outcomes(context, engine, lineage, module, override):
+                reporter.report(outcome)
+                _tell(context, outcome)
     except DwhError as error:
         problem = Failure(str(error), metadata={"refused": True}, allow_retries=False)
     except Failure as failure:

@@ -24,6 +24,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull, PointerTaken
 from dwh_assets.warehouse.file_stats import FileStat, file_stat
+from dwh_assets.warehouse.object_store import ObjectStore
 from dwh_assets.warehouse.sql_catalog import OrderedSqlCatalog
 
 CATALOG = "dwh"
@@ -48,13 +49,14 @@ class _Columns:
 class Catalog:
     """Tables by their name `db.table`. Several threads may share one; it connects when it is first asked."""
 
-    def __init__(self, postgres_url: str, root: str) -> None:
+    def __init__(self, postgres_url: str, root: str, store: ObjectStore | None = None) -> None:
         url = make_url(postgres_url).set(drivername="postgresql+psycopg")
         url = url.update_query_dict({"options": f"-csearch_path={SCHEMA} -cidle_in_transaction_session_timeout={IDLE_MS}"})
         text = url.render_as_string(hide_password=False)
         # The migration has made the catalog's tables. Left to itself pyiceberg would take a Postgres that is away for
         # one without tables.
-        self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false")
+        reached = {} if store is None else store.for_pyiceberg()
+        self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false", **reached)
         self.sql.engine.dispose()
         self.sql.engine = create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=6, pool_timeout=30)
         self._files = lru_cache(maxsize=MANIFESTS)(self._read_files)

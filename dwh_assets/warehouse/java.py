@@ -7,13 +7,14 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from dwh_assets.config.machine import locked
 from dwh_assets.model.errors import ConfigError, SparkDown
 
+Package = tuple[str, str, str]
 VERSIONS = (17, 21)
 PACKAGES = (
     ("org.apache.iceberg", "iceberg-spark-runtime-4.1_2.13", "1.12.0"),
@@ -51,11 +52,16 @@ def options() -> list[str]:
             "-Djdk.reflect.useDirectMethodHandle=false", "-Dio.netty.tryReflectionSetAccessible=true"]  # fmt: skip
 
 
-def class_path(java: Path) -> str:
+def class_path(jars: Iterable[Path]) -> str:
     """Spark's jars and ours, as files: nothing is resolved, so a start does not touch the network."""
+    return os.pathsep.join([str(package_folder("pyspark") / "jars" / "*"), *map(str, jars)])
+
+
+def own_jars(java: Path, *more: Package) -> list[Path]:
+    """The jars beside Spark's own, fetched if they are not there."""
     folder = jars_folder()
-    _ensure_jars(java, folder)
-    return os.pathsep.join([str(package_folder("pyspark") / "jars" / "*"), *map(str, sorted(folder.glob("*.jar")))])
+    _ensure_jars(java, folder, (*PACKAGES, *more))
+    return sorted(folder.glob("*.jar"))
 
 
 def jars_folder() -> Path:
@@ -77,8 +83,8 @@ def java_version(java: Path) -> int | None:
     return int(found[1]) if found else None
 
 
-def _ensure_jars(java: Path, folder: Path) -> None:
-    missing = missing_packages(folder)
+def _ensure_jars(java: Path, folder: Path, packages: Sequence[Package]) -> None:
+    missing = missing_packages(folder, packages)
     if not missing:
         return
     with locked(folder / "lock"):
@@ -86,7 +92,7 @@ def _ensure_jars(java: Path, folder: Path) -> None:
             _fetch(java, folder, package)
 
 
-def missing_packages(folder: Path, packages: Sequence[tuple[str, str, str]] = PACKAGES) -> list[tuple[str, str, str]]:
+def missing_packages(folder: Path, packages: Sequence[Package] = PACKAGES) -> list[Package]:
     """Those that are not in the folder yet: a start fetches them."""
     return [package for package in packages if not (folder / _jar(package)).exists()]
 

@@ -7,7 +7,8 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from pyspark.sql.connect.session import SparkSession
 
@@ -16,6 +17,7 @@ from dwh_assets.config.settings import Settings
 from dwh_assets.model.errors import SparkDown
 from dwh_assets.warehouse import java
 from dwh_assets.warehouse.background import Background
+from dwh_assets.warehouse.object_store import PACKAGE, object_store
 from dwh_assets.warehouse.session import SESSION_DEFAULTS, open_plain_session
 
 _MAIN = "org.apache.spark.sql.connect.service.SparkConnectServer"
@@ -76,8 +78,10 @@ class SparkServer:
 
     def _command(self, port: int) -> list[str]:
         runtime = java.find_java()
-        conf = [word for name, value in self._conf(port).items() for word in ("--conf", f"{name}={value}")]
-        return [str(runtime), f"-Xmx{self._settings.spark_memory}", *java.options(), "-cp", java.class_path(runtime),
+        jars = java.own_jars(runtime, *(() if object_store(self._settings) is None else (PACKAGE,)))
+        settings = self._conf(port) | self._executors(jars) | self._settings.spark_options
+        conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
+        return [str(runtime), f"-Xmx{self._settings.spark_memory}", *java.options(), "-cp", java.class_path(jars),
                 "org.apache.spark.deploy.SparkSubmit", "--class", _MAIN, "--master", self._settings.spark_master,
                 *conf, "spark-internal"]  # fmt: skip
 
@@ -85,10 +89,11 @@ class SparkServer:
         return {
             "spark.app.name": "dwh",
             "spark.driver.memory": self._settings.spark_memory,
-            "spark.driver.bindAddress": "127.0.0.1",
-            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": self._settings.spark_host,
+            "spark.driver.host": self._settings.spark_host,
             "spark.connect.grpc.binding.address": "127.0.0.1",
             "spark.connect.grpc.binding.port": str(port),
+            "spark.connect.progress.reportInterval": "1s",
             "spark.ui.enabled": "false",
             "spark.local.dir": str(self._folder / "local"),
             "spark.sql.warehouse.dir": str(self._folder / "unused"),
@@ -99,10 +104,20 @@ class SparkServer:
             **SESSION_DEFAULTS,
         }
 
+    def _executors(self, jars: Sequence[Path]) -> dict[str, str]:
+        """What the executors of a cluster need: they start with Spark's own jars only, and fetch ours from the server."""
+        if self._settings.spark_master.startswith("local"):
+            return {}
+        return {"spark.jars": ",".join(map(str, jars))}
+
     def _environment(self) -> dict[str, str]:
         (self._folder / "local").mkdir(parents=True, exist_ok=True)
         # Functions written in Python run in an environment like ours: the first python of the PATH may lack all they need.
-        own = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(java.package_folder("pyspark")), "PYSPARK_PYTHON": sys.executable}
+        own = {
+            "SPARK_LOCAL_IP": self._settings.spark_host,
+            "SPARK_HOME": str(java.package_folder("pyspark")),
+            "PYSPARK_PYTHON": sys.executable,
+        }
         return shared_environment(os.environ) | own
 
 

@@ -22,6 +22,7 @@ from pyspark.sql.connect.session import SparkSession
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, DwhError, PositionsLost, SourceDown, SparkDown
 from dwh_assets.warehouse.catalog import CATALOG
 from dwh_assets.warehouse.damage import damaged_files
+from dwh_assets.warehouse.object_store import ObjectStore
 
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
@@ -55,11 +56,12 @@ _READER = re.compile(r"iceberg\.parquet\.|parquet\.(hadoop|format|column|io)\.|P
 _FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
 
 
-def open_session(remote: str, postgres_url: str, warehouse_root: str) -> SparkSession:
+def open_session(remote: str, postgres_url: str, warehouse_root: str, store: ObjectStore | None = None) -> SparkSession:
     """A session of its own whose default catalog is the warehouse. The password travels here, not on Java's command line."""
     session = open_plain_session(remote)
     with spark_errors():
-        for name, value in _catalog(postgres_url, warehouse_root).items():
+        reached = {} if store is None else store.for_spark()
+        for name, value in (_catalog(postgres_url, warehouse_root) | reached).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
         session.conf.set("spark.sql.defaultCatalog", CATALOG)
     make_active(session)

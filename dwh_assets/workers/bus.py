@@ -1,4 +1,7 @@
-"""The bus: topics with one partition each, read in order, at least once. Postgres carries it; others need these two classes."""
+"""The bus: topics with one partition each, read in order, at least once. Postgres carries it, or Kafka by setting.
+
+It carries messages only: what is asked for, who was given it and how far it is stands in the control store.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from dwh_assets.config.settings import Settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.messages import Listener, MessageStore, Stored
 from dwh_assets.workers.messages import BadMessage, Message, parse, to_json
@@ -15,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 class Delivery(NamedTuple):
-    """A message, and when the bus took it: by the bus's clock, whatever the sender's says."""
+    """A message, and when the bus took it: by the control store's clock, whatever the sender's says."""
 
     message: Message
     at: datetime
@@ -43,6 +47,16 @@ class Bus(Protocol):
     def prune(self) -> None:
         """Forget what is older than the retention."""
         ...
+
+
+def open_bus(database: Database, settings: Settings) -> Bus:
+    """The bus that the settings name."""
+    if settings.bus == "postgres":
+        return PostgresBus(database, settings.message_seconds)
+    from dwh_assets.workers.kafka_bus import KafkaBus, brokers_of  # late: most do without its library
+
+    options = {name: value.get_secret_value() for name, value in settings.bus_options.items()}
+    return KafkaBus(brokers_of(settings), database, settings.message_seconds, settings.bus_prefix, options)
 
 
 class PostgresBus:

@@ -11,7 +11,7 @@ from dwh_assets.engine.alerts import AlertRounds
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.model.errors import Transient
-from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.bus import open_bus
 from dwh_assets.workers.manager import Dispatch
 from dwh_assets.workers.topics import KIND
 
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 def ask_for_due(engine: Engine, stop: threading.Event) -> None:
     """Until told to stop. A topic that was asked for and waits, or is being loaded, is not asked for twice."""
     loop = Loop(engine)
-    dispatch = Dispatch(engine.database, PostgresBus(engine.database, engine.settings.message_seconds), engine.settings)
+    dispatch = Dispatch(engine.database, open_bus(engine.database, engine.settings), engine.settings)
     with AlertRounds(engine) as alerts, loop.audits:
         while not stop.is_set():
             try:

@@ -11,7 +11,7 @@ from uuid import UUID
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.control.assignments import Beat, ManagerStore, Move, RequestStore, Status
 from dwh_assets.control.database import Database
-from dwh_assets.model.errors import Transient
+from dwh_assets.model.errors import BusDown, Transient
 from dwh_assets.workers.bus import Bus, Delivery, Reader
 from dwh_assets.workers.messages import (
     HEARTBEAT,
@@ -19,6 +19,7 @@ from dwh_assets.workers.messages import (
     Accepted,
     Assign,
     Cancel,
+    Command,
     Failed,
     Finished,
     Heartbeat,
@@ -61,7 +62,7 @@ class Dispatch:
         given = self._store.assign(self._online)
         if given:
             commands = [Assign(assignee=r["worker"], etl_execution_id=r["id"], configuration=r["configuration"]) for r in given]
-            self._bus.publish(*commands)
+            self._tell(*commands)
         return len(given)
 
     def cancel(self, kind: str, name: str) -> bool:
@@ -69,8 +70,15 @@ class Dispatch:
         found = self._requests.cancel(kind, name)
         if found is None or found["worker"] is None:
             return True
-        self._bus.publish(Cancel(assignee=found["worker"], etl_execution_id=found["assignment"]))
+        self._tell(Cancel(assignee=found["worker"], etl_execution_id=found["assignment"]))
         return False
+
+    def _tell(self, *commands: Command) -> None:
+        """A broker that is away stops nobody who asks: what no worker hears of expires, and a cancel is found by looking."""
+        try:
+            self._bus.publish(*commands)
+        except BusDown as error:
+            logger.warning("%s", error)
 
 
 class Manager:

@@ -20,6 +20,7 @@ TOPICS = (HEARTBEAT, CONTROL, PROGRESS)
 SCHEMAS = Path(__file__).parent / "schemas"  # for those who write a worker or a manager of their own
 State = Literal["idle", "busy"]
 Total = Annotated[int, Field(ge=UNKNOWN, strict=True)]
+Count = Annotated[int, Field(ge=0, strict=True)]
 
 
 class BadMessage(ValueError):
@@ -147,11 +148,21 @@ class StreamStats(Stream):
     total_failed_messages: Total
 
 
+@dataclass(frozen=True, kw_only=True)
+class StreamAdvanced(Stream):
+    """Not in the seed: how far a phase is while it goes on, in tasks of its Spark jobs."""
+
+    type: ClassVar[str] = "etl-data-stream-advanced"
+
+    tasks: Count
+    tasks_done: Count
+
+
 MESSAGES: dict[str, type[Message]] = {
     kind.type: kind
     for kind in (
         Heartbeat, Assign, Cancel, Accepted, Rejected, Started, Finished, Failed,
-        StreamStarted, StreamFinished, StreamFailed, StreamStats,
+        StreamStarted, StreamFinished, StreamFailed, StreamStats, StreamAdvanced,
     )
 }  # fmt: skip
 

@@ -11,7 +11,15 @@ from dwh_assets.control.phases import StoredNote
 from dwh_assets.model.phase import PhaseNote
 from dwh_assets.workers.bus import Delivery
 from dwh_assets.workers.job import Job
-from dwh_assets.workers.messages import Message, Stream, StreamFailed, StreamFinished, StreamStarted, StreamStats
+from dwh_assets.workers.messages import (
+    Message,
+    Stream,
+    StreamAdvanced,
+    StreamFailed,
+    StreamFinished,
+    StreamStarted,
+    StreamStats,
+)
 
 if TYPE_CHECKING:
     from dwh_assets.engine.engine import Engine  # else Dagster's launcher would load Spark's libraries
@@ -39,6 +47,8 @@ def messages_of(note: PhaseNote, job: Job) -> list[Message]:
         "instance_id": job.worker,
         "execution": note.execution_id,
     }
+    if note.advance is not None:
+        return [StreamAdvanced(**stream, tasks=note.advance.tasks, tasks_done=note.advance.done)]
     told: list[Message] = []
     if note.totals is not None:
         told.append(
@@ -63,6 +73,8 @@ def _note(message: Stream, at: datetime) -> StoredNote:
     elif isinstance(message, StreamStats):
         totals = (message.total_in_messages, message.total_out_messages, message.total_failed_messages)
         fields = dict(zip(("total_in", "total_out", "total_failed"), totals, strict=True))
+    elif isinstance(message, StreamAdvanced):
+        fields = {"tasks": message.tasks, "tasks_done": min(message.tasks, message.tasks_done)}
     else:
         fields = {"finished_at": at, "failed": isinstance(message, StreamFailed)}
     ids = {"execution_id": message.execution, "assignment_id": message.etl_execution_id, "worker": message.instance_id}

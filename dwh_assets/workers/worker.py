@@ -176,14 +176,13 @@ class Worker:
         beat = 0.0
         try:
             while not self._over.is_set():
-                try:
+                with _told_in_the_log():
                     for delivery in reader.read(max(0.0, beat - time.monotonic())):
                         self._hear(delivery.message)
-                    if time.monotonic() >= beat:
-                        beat = time.monotonic() + self._settings.beat_seconds
+                if time.monotonic() >= beat:
+                    beat = time.monotonic() + self._settings.beat_seconds
+                    with _told_in_the_log():
                         self._beat()
-                except Transient as error:
-                    logger.warning("%s", error)
         except Exception as error:  # noqa: BLE001 - a worker that cannot hear must end, not look alive
             self._problem = error
             self._end()
@@ -209,14 +208,15 @@ class Worker:
         self._jobs.put(self._job)
 
     def _beat(self) -> None:
+        """Ask first and report then: a worker that the bus does not reach still learns that its job is another's."""
         job = self._job
-        self._bus.publish(Heartbeat(id=self.id, state="idle" if job is None else "busy"))
         if job is None:
             self._must_begin_anew()
-            return
-        held = self._store.held(job.id, self.id)
-        if self._job is job and (held is None or held["cancelled"]):
-            self._interrupt(job, NO_LONGER_ITS_OWN if held is None else CANCELLED)
+        else:
+            held = self._store.held(job.id, self.id)
+            if self._job is job and (held is None or held["cancelled"]):
+                self._interrupt(job, NO_LONGER_ITS_OWN if held is None else CANCELLED)
+        self._bus.publish(Heartbeat(id=self.id, state="idle" if self._job is None else "busy"))
 
     def _must_begin_anew(self) -> bool:
         why = None if self._ending else self._outdated()
@@ -265,3 +265,12 @@ class Worker:
     def _end(self) -> None:
         self._ending = True
         self._jobs.put(None)
+
+
+@contextmanager
+def _told_in_the_log() -> Iterator[None]:
+    """Trouble that passes by itself stops no worker."""
+    try:
+        yield
+    except Transient as error:
+        logger.warning("%s", error)

@@ -1,4 +1,4 @@
-"""One real broker for the run."""
+"""A topic on the real broker, and a project that takes it in."""
 
 from __future__ import annotations
 
@@ -7,20 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from dwh_assets.config.settings import load_settings
 from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
 from tests.engine.conftest import opened
 from tests.engine.project import Project
 from tests.ingest.stream import Stream
-
-
-@pytest.fixture(scope="session")
-def kafka(run_folder: Path) -> Iterator[KafkaServer]:
-    server = KafkaServer(load_settings(home=run_folder))
-    server.start()
-    yield server
-    server.stop()
 
 
 @pytest.fixture

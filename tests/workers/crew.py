@@ -15,9 +15,9 @@ from uuid import UUID
 
 from dwh_assets.control.assignments import RequestStore
 from dwh_assets.control.database import Database
-from dwh_assets.workers.bus import PostgresBus
 from dwh_assets.workers.manager import Dispatch
 from tests.faults.nursery import eventually
+from tests.workers.lines import Line
 from tests.workers.process import SETTINGS
 
 Row = dict[str, Any]
@@ -28,12 +28,13 @@ SECONDS = 20.0
 @dataclass
 class Crew:
     database: Database
+    line: Line
     folder: Path
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     @property
     def dispatch(self) -> Dispatch:
-        return Dispatch(self.database, PostgresBus(self.database), SETTINGS)
+        return Dispatch(self.database, self.line.bus, SETTINGS)
 
     def start(self, count: int = 1) -> list[int]:
         """So many more workers, when the manager knows them."""
@@ -44,8 +45,9 @@ class Crew:
         return started
 
     def _spawn(self, command: list[str]) -> int:
+        environment = os.environ | {"PYTHONPATH": str(REPOSITORY)} | self.line.variables
         with (self.folder / "log").open("ab") as log:
-            process = subprocess.Popen(command, cwd=REPOSITORY, env=os.environ | {"PYTHONPATH": str(REPOSITORY)}, stderr=log)
+            process = subprocess.Popen(command, cwd=REPOSITORY, env=environment, stderr=log)
         self.processes.append(process)
         return process.pid
 
@@ -109,8 +111,8 @@ class Crew:
 
 
 @contextmanager
-def crew_of(database: Database, folder: Path) -> Iterator[Crew]:
-    crew = Crew(database, folder)
+def crew_of(database: Database, line: Line, folder: Path) -> Iterator[Crew]:
+    crew = Crew(database, line, folder)
     try:
         yield crew
     finally:

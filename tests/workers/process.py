@@ -10,7 +10,7 @@ from pathlib import Path
 
 from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
-from dwh_assets.workers.bus import PostgresBus
+from dwh_assets.workers.bus import open_bus
 from dwh_assets.workers.job import Job
 from dwh_assets.workers.worker import Worker
 
@@ -21,7 +21,8 @@ SETTINGS = load_settings(beat_seconds=BEAT, silence_seconds=SILENCE, expiry_seco
 def main(url: str, folder: Path) -> None:
     logging.basicConfig(level=logging.INFO)
     database = Database(url, deadline=5)
-    worker = Worker(database, PostgresBus(database), {"gate": lambda job: gate(folder, job)}, SETTINGS, lambda: outdated(folder))
+    handlers = {"gate": lambda job: gate(folder, job)}
+    worker = Worker(database, open_bus(database, SETTINGS), handlers, SETTINGS, lambda: outdated(folder))
     (folder / f"{os.getpid()}.id").write_text(str(worker.id))
     code = 0 if worker.work() else 7
     database.close()

@@ -1,114 +1,99 @@
-"""The bus: in order, at least once, for a while; what is no message stops nobody."""
+"""The bus on Postgres and on Kafka: one suite, and what only one of them can show."""
 
 from __future__ import annotations
 
-import logging
-import threading
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from uuid import UUID, uuid4
+from pathlib import Path
+from uuid import uuid4
 
 import pytest
+from confluent_kafka.admin import ConfigResource  # pyright: ignore[reportPrivateImportUsage]
+from confluent_kafka.cimpl import NewTopic
 
+from dwh_assets.config.settings import load_settings
+from dwh_assets.control.assignments import WorkerStore
 from dwh_assets.control.database import Database
-from dwh_assets.workers.bus import Bus, PostgresBus, Reader
-from dwh_assets.workers.messages import CONTROL, HEARTBEAT, PROGRESS, Accepted, Assign, Heartbeat, Message
+from dwh_assets.model.errors import BusDown, ConfigError
+from dwh_assets.sources.kafka.server import KafkaServer
+from dwh_assets.workers.bus import PostgresBus, open_bus
+from dwh_assets.workers.kafka_bus import KafkaBus
+from dwh_assets.workers.manager import Dispatch
+from dwh_assets.workers.messages import CONTROL, HEARTBEAT, TOPICS
+from tests.workers.bus_suite import BusSuite, beat, numbers
+from tests.workers.lines import KafkaLine, PostgresLine
 
-ME = uuid4()
 
+class TestPostgresBus(BusSuite):
+    @pytest.fixture
+    def line(self, database: Database) -> PostgresLine:
+        return PostgresLine(database)
 
-@pytest.fixture
-def bus(database: Database) -> Bus:
-    return PostgresBus(database)
-
-
-@pytest.fixture
-def readers(bus: Bus) -> Iterator[list[Reader]]:
-    opened: list[Reader] = []
-    yield opened
-    for reader in opened:
+    def test_messages_are_forgotten_after_their_retention(self, database: Database) -> None:
+        bus = PostgresBus(database, retention=100)
+        bus.publish(beat(1))
+        database.execute("update dwh.message set at = at - interval '101 seconds'")
+        bus.publish(beat(2))
+        bus.prune()
+        reader = bus.reader(HEARTBEAT, group="manager")
+        assert numbers(reader, 1) == [2]
         reader.close()
 
 
-def beat(number: int) -> Heartbeat:
-    return Heartbeat(id=UUID(int=number), state="idle")
+class TestKafkaBus(BusSuite):
+    @pytest.fixture
+    def line(self, database: Database, kafka: KafkaServer) -> KafkaLine:
+        return KafkaLine(database, kafka.start())
+
+    def test_its_topics_have_one_partition_and_the_retention_of_the_seed(self, line: KafkaLine) -> None:
+        line.bus.publish(beat(1))
+        KafkaBus(line.brokers, line.database, prefix=line.prefix).publish(beat(2))  # they are made once
+        topics = line.admin.list_topics(timeout=10).topics
+        for name in (line.prefix + topic for topic in TOPICS):
+            assert list(topics[name].partitions) == [0]
+            resource = ConfigResource(ConfigResource.Type.TOPIC, name)
+            config = {name: entry.value for name, entry in line.admin.describe_configs([resource])[resource].result(10).items()}
+            assert config["retention.ms"] == "180000"
+            assert int(config["segment.ms"]) < 180_000  # else it would keep more: a segment goes as a whole
+            assert config["message.timestamp.type"] == "LogAppendTime"
+
+    def test_a_topic_with_several_partitions_is_refused(self, line: KafkaLine) -> None:
+        name = line.prefix + CONTROL
+        line.admin.create_topics([NewTopic(name, 3, 1)])[name].result(10)
+        with pytest.raises(ConfigError, match=rf"{name} has 3 partitions.*\n.*DWH_BUS_PREFIX"):
+            line.bus.publish(beat(1))
+
+    def test_a_broker_that_is_away_does_not_look_like_silent_workers(self, database: Database, tmp_path: Path) -> None:
+        server = KafkaServer(load_settings(home=tmp_path))
+        bus = KafkaBus(server.start(), database)
+        reader = bus.reader(HEARTBEAT, group="manager")
+        try:
+            server.kill()
+            with pytest.raises(BusDown, match="Nothing is lost"):
+                reader.read(0.1)
+            with pytest.raises(BusDown):
+                bus.publish(beat(1))
+            WorkerStore(database).register(uuid4(), "here", 1)
+            dispatch = Dispatch(database, bus, load_settings())
+            dispatch.ask("gate", "one")  # kept in the control store, and given again when it expires
+            assert not dispatch.cancel("gate", "one")
+            server.start()
+            bus.publish(beat(2))
+            assert 2 in numbers(reader, 1)
+        finally:
+            reader.close()
+            server.stop()
 
 
-def messages(reader: Reader, seconds: float = 0.05) -> list[Message]:
-    return [delivery.message for delivery in reader.read(seconds)]
+def test_the_setting_names_the_bus_and_its_broker(database: Database, tmp_path: Path) -> None:
+    assert isinstance(open_bus(database, load_settings(home=tmp_path)), PostgresBus)
+    assert isinstance(open_bus(database, load_settings(home=tmp_path, bus="kafka", kafka_bootstrap="kafka:9092")), KafkaBus)
+    with pytest.raises(ConfigError, match="DWH_KAFKA_BOOTSTRAP"):
+        open_bus(database, load_settings(home=tmp_path, bus="kafka"))
 
 
-def test_a_reader_without_a_group_reads_what_comes_from_now_on_in_order(bus: Bus, readers: list[Reader]) -> None:
-    bus.publish(beat(1))
-    reader = bus.reader(HEARTBEAT, CONTROL)
-    readers.append(reader)
-    sent = [beat(2), beat(3)]
-    bus.publish(*sent, Accepted(etl_execution_id=ME, assignee=ME))
-    assert messages(reader) == sent
-    assert messages(reader) == []
-    command = Assign(assignee=ME, etl_execution_id=ME, configuration={})
-    bus.publish(command)
-    assert messages(reader) == [command]
-
-
-def test_a_reader_is_woken_up_by_a_message(bus: Bus, readers: list[Reader]) -> None:
-    reader = bus.reader(PROGRESS)
-    readers.append(reader)
-    assert messages(reader) == []  # it listens now
-    timer = threading.Timer(0.2, bus.publish, [Accepted(etl_execution_id=ME, assignee=ME)])
-    timer.start()
-    began = time.monotonic()
-    assert len(messages(reader, 20)) == 1
-    assert time.monotonic() - began < 5
-    timer.join()
-
-
-def test_a_group_goes_on_where_it_was_done_and_reads_the_rest_again(bus: Bus, readers: list[Reader]) -> None:
-    bus.publish(beat(1))
-    first = bus.reader(HEARTBEAT, group="manager")
-    assert len(messages(first)) == 1
-    first.done()
-    bus.publish(beat(2))
-    assert len(messages(first)) == 1  # and then it dies before it is done
-    second = bus.reader(HEARTBEAT, group="manager")
-    readers += [first, second]
-    assert [message.id for message in messages(second) if isinstance(message, Heartbeat)] == [UUID(int=2)]
-
-
-def test_no_reader_passes_over_a_message_while_many_write(bus: Bus, readers: list[Reader]) -> None:
-    reader = bus.reader(HEARTBEAT)
-    readers.append(reader)
-    with ThreadPoolExecutor(6) as pool:
-        writing = [pool.submit(bus.publish, beat(number)) for number in range(300)]
-        read: list[Message] = []
-        until = time.monotonic() + 60
-        while len(read) < 300 and time.monotonic() < until:
-            read += messages(reader)
-        assert all(future.result() is None for future in writing)
-    assert {message.id.int for message in read if isinstance(message, Heartbeat)} == set(range(300))
-    assert len(read) == 300
-
-
-def test_what_is_no_message_is_logged_and_skipped(
-    database: Database, bus: Bus, readers: list[Reader], caplog: pytest.LogCaptureFixture
-) -> None:
-    reader = bus.reader(PROGRESS)
-    readers.append(reader)
-    database.execute("insert into dwh.message (topic, body) values ('ems.progress', 'nonsense'), ('ems.progress', '{}')")
-    message = Accepted(etl_execution_id=ME, assignee=ME)
-    bus.publish(message)
-    with caplog.at_level(logging.WARNING):
-        assert messages(reader) == [message]
-    assert caplog.text.count("is skipped: not a message with") == 2
-
-
-def test_messages_are_forgotten_after_their_retention(database: Database, readers: list[Reader]) -> None:
-    bus = PostgresBus(database, retention=100)
-    bus.publish(beat(1))
-    database.execute("update dwh.message set at = at - interval '101 seconds'")
-    bus.publish(beat(2))
-    bus.prune()
-    reader = bus.reader(HEARTBEAT, group="manager")
-    readers.append(reader)
-    assert [message.id.int for message in messages(reader) if isinstance(message, Heartbeat)] == [2]
+def test_a_login_of_the_bus_is_never_shown(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DWH_BUS_OPTIONS", '{"sasl.password": "canary-7f3a"}')
+    settings = load_settings(bus="kafka", kafka_bootstrap="127.0.0.1:1")
+    assert "canary-7f3a" not in repr(settings)
+    with pytest.raises(BusDown) as caught:
+        open_bus(database, settings).publish(beat(1))
+    assert "canary-7f3a" not in str(caught.value)

@@ -18,12 +18,13 @@ from dwh_assets.config.settings import load_settings
 from dwh_assets.control.assignments import ManagerStore, RequestStore, WorkerStore
 from dwh_assets.control.database import Database
 from dwh_assets.model.phase import PHASES, Phase
-from dwh_assets.workers.bus import PostgresBus, Reader
+from dwh_assets.workers.bus import Bus, Delivery, Reader
 from dwh_assets.workers.manager import Dispatch, Manager
 from dwh_assets.workers.messages import (
     CONTROL,
     Accepted,
     Assign,
+    Cancel,
     Failed,
     Finished,
     Heartbeat,
@@ -34,22 +35,46 @@ from dwh_assets.workers.messages import (
     StreamFinished,
     StreamStarted,
     StreamStats,
-    to_json,
 )
 from tests.faults.nursery import eventually
+from tests.workers.lines import Line
 
 SETTINGS = load_settings(beat_seconds=1, silence_seconds=1, expiry_seconds=1)
 Row = dict[str, Any]
 
 
+class Counted:
+    """A bus that counts what is read from it."""
+
+    def __init__(self, bus: Bus) -> None:
+        self._bus = bus
+        self.publish, self.prune = bus.publish, bus.prune
+        self.count = 0
+
+    def reader(self, *topics: str, group: str | None = None) -> Reader:
+        reader = self._bus.reader(*topics, group=group)
+        read = reader.read
+
+        def counting(seconds: float) -> list[Delivery]:
+            found = read(seconds)
+            self.count += len(found)
+            return found
+
+        reader.read = counting
+        return reader
+
+
 class Office:
     """A manager that steps when a test says so, and workers that are only what they say."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, line: Line) -> None:
         self.database = database
-        self.bus = PostgresBus(database)
+        self.line = line
+        self.bus = line.bus
         self.requests = RequestStore(database)
-        self.manager = Manager(uuid4(), database, self.bus, SETTINGS)
+        self.heard = Counted(line.bus)
+        self.said = 0
+        self.manager = Manager(uuid4(), database, self.heard, SETTINGS)
         self.control: Reader = self.bus.reader(CONTROL)
 
     def worker(self) -> UUID:
@@ -62,12 +87,21 @@ class Office:
             Dispatch(self.database, self.bus, SETTINGS).ask("gate", name, **fields)
 
     def say(self, *messages: Message) -> None:
+        """Until the manager has heard it."""
         self.bus.publish(*messages)
+        self.said += len(messages)
         assert self.manager.step()
+        while self.heard.count < self.said:
+            assert self.manager.step()
 
     def given(self) -> list[Assign]:
-        """What workers are told since the last time, by now."""
-        return [delivery.message for delivery in self.control.read(0.02) if isinstance(delivery.message, Assign)]
+        """What workers are told since the last time, by now: up to a message that is sent now."""
+        last = Cancel(assignee=uuid4(), etl_execution_id=uuid4())
+        self.bus.publish(last)
+        found: list[Message] = []
+        while last not in found:
+            found += [delivery.message for delivery in self.control.read(1)]
+        return [message for message in found if isinstance(message, Assign)]
 
     def given_again(self, *beats: tuple[UUID, str]) -> Assign:
         """Step, with these workers reporting, until something is given."""
@@ -90,8 +124,8 @@ class Office:
 
 
 @pytest.fixture
-def office(database: Database) -> Iterator[Office]:
-    office = Office(database)
+def office(database: Database, line: Line) -> Iterator[Office]:
+    office = Office(database, line)
     yield office
     office.close()
 
@@ -168,11 +202,8 @@ def test_an_assignment_that_nobody_accepts_expires_and_a_worker_that_comes_too_l
 
 def test_a_worker_on_a_wrong_clock_is_judged_by_the_clock_of_the_bus(office: Office) -> None:
     worker = office.worker()
-    stored = "insert into dwh.message (topic, body) values ('ems.heartbeat', %(body)s)"
     for day in ("2020-01-01", "2099-01-01"):
-        beat = Heartbeat(timestamp=datetime.fromisoformat(f"{day}T00:00:00Z"), id=worker, state="idle")
-        office.database.execute(stored, body=to_json(beat))
-        assert office.manager.step()
+        office.say(Heartbeat(timestamp=datetime.fromisoformat(f"{day}T00:00:00Z"), id=worker, state="idle"))
         (row,) = office.database.fetch("select abs(extract(epoch from clock_timestamp() - seen_at)) < 5 as near from dwh.worker")
         assert row["near"]
 
@@ -219,7 +250,7 @@ def test_a_manager_that_was_away_longer_than_the_retention_loses_nothing(office:
     bus.publish(Accepted(**told(ended)), Started(**told(ended)), Finished(**told(ended)), Rejected(**told(rejected)))
     bus.publish(Accepted(**told(runs)))
     assert WorkerStore(office.database).start(runs.etl_execution_id, runs.assignee)
-    office.database.execute("delete from dwh.message")
+    office.line.forget()
     again: dict[str, int] = Counter()
 
     def all_ended() -> bool | None:
@@ -274,7 +305,7 @@ def test_a_step_of_priority_is_worth_a_minute_of_waiting_and_nobody_waits_for_ev
     for _ in range(3):
         office.say(Heartbeat(id=office.worker(), state="idle"))
         order += [assign.configuration["name"] for assign in office.given()]
-    assert order == ["old", "high", "low"]
+    assert list(dict.fromkeys(order)) == ["old", "high", "low"]  # on a slow machine one may expire and be given again
 
 
 def test_streams_of_an_unknown_execution_or_of_another_worker_leave_nothing(office: Office) -> None:

@@ -49,7 +49,7 @@ def test_every_message_survives_the_bus(kind: type) -> None:
     values: dict[str, Any] = {
         "id": ONE, "state": "busy", "assignee": TWO, "etl_execution_id": ONE, "configuration": {"kind": "topic"}, "reason": "x",
         "phase": "data-extract", "data_stream_name": "s", "instance_id": TWO, "execution": 7,
-        "total_in_messages": 1, "total_out_messages": 2, "total_failed_messages": 0,
+        "total_in_messages": 1, "total_out_messages": 2, "total_failed_messages": 0, "tasks": 40, "tasks_done": 12,
     }  # fmt: skip
     message = kind(**{name: values[name] for name in kind.__dataclass_fields__ if name in values})
     assert parse(to_json(message)) == message

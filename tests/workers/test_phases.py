@@ -116,9 +116,23 @@ def test_a_worker_loads_a_topic_and_its_phases_come_by_the_bus(own_project: Proj
         assert len(own_project.rows("fact.rows")) == 5
         eventually(lambda: True if len(phases(own_project)) == 4 else None, "the phases are heard of", 20)
         assert {row[:2] for row in phases(own_project)} == {(phase, "finished") for phase in PHASES}
+        begins_anew(own_project, process.pid)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 0
     assert own_project.verify() == []
+
+
+def begins_anew(project: Project, pid: int) -> None:  # noqa: F811
+    """Another Lineage is put in force: the process stays, and is another worker."""
+    project.module("fact.more", "src.rows")
+    project.apply()
+    workers = "select pid, ended_at is null as here from dwh.worker order by started_at"
+
+    def look() -> bool | None:
+        found = [(row["pid"], row["here"]) for row in project.engine.database.fetch(workers)]
+        return True if found == [(pid, False), (pid, True)] else None
+
+    eventually(look, "the worker begins anew", 120)
 
 
 def test_what_is_due_is_asked_for_by_the_loop_and_loaded_by_the_worker(own_project: Project) -> None:  # noqa: F811

@@ -9,27 +9,32 @@ from pathlib import Path
 
 import pytest
 
+from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
+from dwh_assets.sources.kafka.server import KafkaServer
+from dwh_assets.workers.messages import CONTROL, HEARTBEAT, PROGRESS
 from tests.faults.nursery import eventually
+from tests.workers.bus_suite import read
 from tests.workers.crew import SECONDS, Crew, crew_of
+from tests.workers.lines import KafkaLine, PostgresLine
 
 FINISHED = ("FINISHED", None)
 
 
 def test_what_is_asked_for_is_carried_out_and_reported(crew: Crew) -> None:
     (pid,) = crew.start()
+    reader = crew.line.bus.reader(CONTROL, PROGRESS)
     crew.ask("one")
     assert crew.ended("one")["problem"] is None
     assert crew.marks("done") == [("one", pid)]
     (row,) = crew.database.fetch("select * from dwh.assignment")
     assert (row["status"], row["worker"]) == ("FINISHED", crew.id_of(pid))
     assert row["assigned_at"] <= row["accepted_at"] <= row["started_at"] <= row["finished_at"]
-    said = crew.database.fetch(
-        "select body::json #>> '{info,type}' as type from dwh.message where topic <> 'ems.heartbeat' order by id"
-    )
-    assert [row["type"].removeprefix("etl-execution-") for row in said] == ["assign", "accepted", "started", "finished"]
+    said = sorted((delivery.message for delivery in read(reader, 4)), key=lambda message: message.timestamp)
+    reader.close()
+    assert [message.type.removeprefix("etl-execution-") for message in said] == ["assign", "accepted", "started", "finished"]
 
 
 def test_a_worker_reports_its_state_at_a_fixed_rate_and_whenever_it_changes(crew: Crew) -> None:
@@ -46,9 +51,9 @@ def test_a_worker_reports_its_state_at_a_fixed_rate_and_whenever_it_changes(crew
     crew.open("one")
     crew.ended("one")
     eventually(lambda: True if state() == "idle" else None, "it says that it is idle", SECONDS)
-    beats = "select count(*) as n from dwh.message where topic = 'ems.heartbeat'"
-    before, began = crew.database.fetch(beats)[0]["n"], time.monotonic()
-    eventually(lambda: True if crew.database.fetch(beats)[0]["n"] >= before + 10 else None, "ten more beats", SECONDS)
+    reader, began = crew.line.bus.reader(HEARTBEAT), time.monotonic()
+    assert len(read(reader, 10)) >= 10
+    reader.close()
     assert time.monotonic() - began > 0.5
 
 
@@ -210,7 +215,7 @@ def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -
     database = Database(server.start(), deadline=20)
     migrate(database)
     try:
-        with crew_of(database, tmp_path) as crew:
+        with crew_of(database, PostgresLine(database), tmp_path) as crew:
             crew.start(2)
             crew.ask("one", shut=True)
             crew.ask("two", "three", shut=True)
@@ -228,3 +233,39 @@ def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -
     finally:
         database.close()
         server.stop(immediate=True)
+
+
+def test_on_kafka_a_job_is_carried_out_cancelled_and_given_again(kafka: KafkaServer, database: Database, tmp_path: Path) -> None:
+    with crew_of(database, KafkaLine(database, kafka.start()), tmp_path) as crew:
+        crew.start(2)
+        crew.ask("one")
+        assert crew.ended("one")["problem"] is None
+        crew.ask("two", shut=True)
+        crew.begun("two")
+        assert not crew.cancel("two")
+        assert crew.ended("two")["problem"] == "cancelled"
+        crew.ask("three", shut=True)
+        first = crew.begun("three")
+        os.kill(first, signal.SIGKILL)
+        assert crew.begun("three", 2) != first
+        crew.open("three")
+        assert crew.ended("three")["problem"] is None
+
+
+@pytest.mark.exhaustive
+def test_a_broker_that_dies_and_comes_back_loses_nothing(database: Database, tmp_path: Path) -> None:
+    server = KafkaServer(load_settings(home=tmp_path / "broker"))
+    try:
+        with crew_of(database, KafkaLine(database, server.start()), tmp_path) as crew:
+            crew.start(2)
+            crew.ask("one", "two", shut=True)
+            crew.begun("one")
+            crew.begun("two")
+            server.kill()
+            crew.open("one")
+            eventually(lambda: True if "one" in {name for name, _ in crew.marks("done")} else None, "done without a broker")
+            server.start()
+            crew.open("two")
+            assert [crew.ended(name)["problem"] for name in ("one", "two")] == [None, None]
+    finally:
+        server.stop()

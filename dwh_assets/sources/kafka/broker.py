@@ -19,7 +19,7 @@ from dwh_assets.model.errors import SourceDown, SourceError
 from dwh_assets.model.events import MOST_PARTITIONS
 
 SECONDS = 10.0  # that a broker is waited for
-_REFUSED = (
+REFUSED = (
     KafkaError.TOPIC_AUTHORIZATION_FAILED,
     KafkaError.CLUSTER_AUTHORIZATION_FAILED,
     KafkaError.SASL_AUTHENTICATION_FAILED,
@@ -91,7 +91,7 @@ class Broker:
                 f"source {self.source}: the broker has no topic {self.topic}. Nothing was read and no cursor moved.\n"
                 "Create it, or correct `topic` in its file."
             )
-        if error.code() in _REFUSED:
+        if error.code() in REFUSED:
             return SourceError(f"source {self.source}: the broker refuses us: {error.str()}. Nothing was read.")
         return SourceDown(self._away(error.str()))
 

@@ -22,5 +22,5 @@ select p.assignment_id as etl_execution_id, p.phase, p.stream as data_stream_nam
        p.started_at as stream_started_at, p.finished_at as stream_finished_at,
        case when p.finished_at is null then 'started' when p.failed then 'failed' else 'finished' end as status,
        p.total_in as total_in_messages, p.total_out as total_out_messages, p.total_failed as total_failed_messages,
-       p.execution_id as module_instance_id
+       p.execution_id as module_instance_id, p.tasks, p.tasks_done
 from dwh.phase p;
