@@ -14,6 +14,8 @@ import typer
 
 from dwh_assets.cli import (
     acting,
+    advising,
+    backfilling,
     batches,
     events,
     lineage,
@@ -80,7 +82,7 @@ def settings(
 
 
 _GROUPS = {
-    "Load": (running.up, running.run, running.down, working.worker, batches.start),
+    "Load": (running.up, running.run, running.down, working.worker, batches.start, backfilling.backfill),
     "Look": (
         looking.status,
         looking.why,
@@ -89,6 +91,7 @@ _GROUPS = {
         looking.log,
         looking.errors,
         looking.alerts,
+        advising.advise,
         reporting.report,
         tracing.trace,
     ),
@@ -98,6 +101,8 @@ _GROUPS = {
         acting.skip,
         acting.reset,
         acting.unlock,
+        backfilling.pause,
+        backfilling.resume,
         restating.restate,
         repairing.repair,
         rolling.rollback,

@@ -19,6 +19,7 @@ from dwh_assets.control.commands import CommandStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.ingest import IngestStore
+from dwh_assets.control.lateness import LatenessStore
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
@@ -59,6 +60,7 @@ class Engine:
         self.lineage = LineageStore(self.database)
         self.sources = SourceStore(self.database)
         self.ingest = IngestStore(self.database)
+        self.lateness = LatenessStore(self.database)
         self.partitions = PartitionStore(self.database)
         self.alerts = AlertStore(self.database)
         self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)

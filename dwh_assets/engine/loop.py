@@ -15,6 +15,7 @@ from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
+from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
@@ -129,12 +130,13 @@ class Loop:
             yield self._ended.get()
 
     def _sweep(self, lineage: Lineage) -> None:
-        """Now and then: drop what dead attempts left behind, and look for late rows."""
+        """Now and then: drop what dead attempts left behind, look for late rows, and observe how late rows come."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
         self._swept = time.monotonic()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
+        observe_lateness(self.engine, lineage)
 
 
 def _rank(row: Row) -> float:

@@ -27,6 +27,7 @@ from dwh_assets.control.reports import Reports
 from dwh_assets.engine.alerts import alert_round
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
+from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.model.module import Lineage
 from dwh_assets.orchestration.events import topic_checks
@@ -56,6 +57,7 @@ class Watcher:
             self._slow = time.monotonic()
             sweep(engine, lineage)
             find_late_rows(engine, lineage)
+            observe_lateness(engine, lineage)
             told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
         if found := report_forgotten(instance, engine, lineage):
             told.append(f"{found} blocks were committed without an event; it was sent")
