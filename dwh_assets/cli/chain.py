@@ -56,7 +56,7 @@ class Known:
     history: dict[str, Row]
 
     def topic(self, name: str, followed: bool = False, deep: bool = True) -> Link:
-        row = self.status[name] | {"history": self.history.get(name)}
+        row: Row = {**self.status[name], "history": self.history.get(name)}
         needed = self.dependencies.get(name, []) if deep else []
         slowest = _slowest(row, needed)
         links = tuple(self._dependency(row, d, d["table_name"] == slowest) for d in needed)

@@ -11,11 +11,12 @@ from pydantic_settings import SettingsConfigDict
 
 from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.config.maintenance_settings import MaintenanceSettings
+from dwh_assets.config.openlineage_settings import OpenLineageSettings
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(AlertSettings, MaintenanceSettings, WorkerSettings):
+class Settings(AlertSettings, MaintenanceSettings, OpenLineageSettings, WorkerSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)

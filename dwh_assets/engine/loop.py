@@ -13,6 +13,7 @@ from typing import Any
 
 from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
+from dwh_assets.engine.columns import note_loaded
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.lateness import observe_lateness
@@ -130,13 +131,15 @@ class Loop:
             yield self._ended.get()
 
     def _sweep(self, lineage: Lineage) -> None:
-        """Now and then: drop what dead attempts left behind, look for late rows, and observe how late rows come."""
+        """Now and then: drop what dead attempts left behind, look for late rows, observe how late rows come and where
+        columns come from."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
         self._swept = time.monotonic()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
         observe_lateness(self.engine, lineage)
+        note_loaded(self.engine, lineage)
 
 
 def _rank(row: Row) -> float:

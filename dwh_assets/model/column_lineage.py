@@ -204,7 +204,11 @@ def _given(text: str, known: Mapping[int, Column], kind: Kind) -> Origins:
 
 def _computed(text: str, known: Mapping[int, Column], kind: Kind) -> Origins:
     origins = _united(known[id_] for id_ in ids_in(text) if id_ in known)
-    return frozenset(Origin(o.table, o.column, max(o.kind, kind, key=KINDS.index)) for o in origins)
+    return frozenset(Origin(o.table, o.column, _stronger(o.kind, kind)) for o in origins)
+
+
+def _stronger(one: Kind, other: Kind) -> Kind:
+    return KINDS[max(KINDS.index(one), KINDS.index(other))]
 
 
 def _united(columns: Iterable[Column]) -> Origins:

@@ -25,6 +25,7 @@ from dagster import (
 
 from dwh_assets.control.reports import Reports
 from dwh_assets.engine.alerts import alert_round
+from dwh_assets.engine.columns import note_loaded
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.lateness import observe_lateness
@@ -58,6 +59,7 @@ class Watcher:
             sweep(engine, lineage)
             find_late_rows(engine, lineage)
             observe_lateness(engine, lineage)
+            note_loaded(engine, lineage)
             told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
         if found := report_forgotten(instance, engine, lineage):
             told.append(f"{found} blocks were committed without an event; it was sent")

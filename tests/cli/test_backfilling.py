@@ -56,8 +56,10 @@ def test_a_backfill_may_begin_elsewhere_and_a_wrong_name_is_answered_with_near_o
     write_files(project.folder, **{"lineage/fact/orders.yaml": f"{_CHECKLESS}start: 2026-01-31T00:00:25Z\n"})
     project.ok("lineage", "apply", "--yes")
     assert project.ok("backfill", "fact.orders", "--estimate", "--json").json["rows"] == 5
-    refused = project.dwh("backfill", "fact.orders", "--from", "earliest")
+    earlier = project.ok("backfill", "fact.orders", "--from", "earliest", "--json").json
+    assert (earlier["rows"], earlier["done"]["rows"]) == (30, 30)
+    refused = project.dwh("backfill", "fact.orders", "--from", "2026-01-31T00:00:05Z")
     assert refused.code == 2
-    assert "mart.totals took its table for complete" in refused.err
+    assert "dwh rollback fact.orders --all" in refused.err
     assert "fact.orders" in project.dwh("backfill", "fact.order").err
     assert "say why with --reason" in project.dwh("pause", "fact.orders").err
