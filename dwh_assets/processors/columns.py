@@ -27,7 +27,7 @@ def column_lineage(
     """By the analysed plan, so that Python transforms are understood like SQL. `module` has its parameters bound; writes that are
     declared among its `before` are left out: this only looks."""
     looking = replace(module, before=tuple(action for action in module.before if not action.idempotent))
-    frames = {name: _marked(session, name, schema) for name, schema in schemas.items()}
+    frames = {name: marked_input(session, name, schema) for name, schema in schemas.items()}
     prefix = f"dwh_columns_{module.name.replace('.', '_').replace('#', '_')}"
     transforms = transforms_of(session, looking, folder, frames, prefix)
     rows = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
@@ -44,7 +44,7 @@ def lineage_of_frame(session: SparkSession, rows: DataFrame) -> ColumnLineage:
     return ColumnLineage({}, ()) if plan is None else lineage_of(plan)
 
 
-def _marked(session: SparkSession, table: str, schema: StructType) -> DataFrame:
-    """An empty table whose columns pass through names that tell where they are from: whatever reads the real one, these are found."""
+def marked_input(session: SparkSession, table: str, schema: StructType) -> DataFrame:
+    """An empty table whose columns pass through names that tell where they are from, whatever the real one is read by."""
     empty = session.createDataFrame([], schema)
     return empty.toDF(*(marked(table, name) for name in schema.names)).toDF(*schema.names)

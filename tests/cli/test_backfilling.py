@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.cli.conftest import Project, write_files
 
 _CHECKLESS = """table: fact.orders
@@ -12,8 +14,9 @@ repeat: 1ms
 """
 
 
-def test_a_backfill_is_estimated_paused_resumed_and_done_in_blocks(project: Project):
+def test_a_backfill_is_estimated_paused_resumed_done_in_blocks_and_told_of(project: Project):
     write_files(project.folder, **{"lineage/fact/orders.yaml": _CHECKLESS})
+    project.environment["DWH_OPENLINEAGE_FILE"] = "events.jsonl"
     project.ok("lineage", "apply", "--yes")
 
     expected = project.ok("backfill", "fact.orders", "--estimate", "--json").json
@@ -41,6 +44,18 @@ def test_a_backfill_is_estimated_paused_resumed_and_done_in_blocks(project: Proj
     assert "about 10 rows" in again
     assert "as its own blocks" in again
     assert "backfilled" in again
+
+    told = [json.loads(line) for line in (project.folder / "events.jsonl").read_text().splitlines()]
+    assert [event["eventType"] for event in told] == ["START", "COMPLETE"] * 4
+    [field] = told[-1]["outputs"][0]["facets"]["columnLineage"]["fields"]["amount"]["inputFields"]
+    assert (field["name"], field["field"]) == ("stage.orders", "amount")
+    column = project.ok("lineage", "show", "fact.orders.amount", "--json").json
+    assert [(step["table"], step["kind"]) for step in column["made_of"]] == [("stage.orders", "identity")]
+    assert [(step["table"], step["column"], step["kind"]) for step in column["goes_into"]] == [
+        ("mart.totals", "total", "aggregation")
+    ]
+    assert "stage.orders.amount as it is" in project.ok("lineage", "show", "fact.orders.amount").out
+    assert "it has amount" in project.dwh("lineage", "show", "fact.orders.amout").err
 
     tree = project.ok("why", "fact.orders").out
     assert "its last 4 blocks took" in tree
