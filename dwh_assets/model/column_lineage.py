@@ -79,9 +79,11 @@ class _Reader:
         return _listed(lists_in(node.text)[0], known, "transformation")
 
     def aggregate(self, node: Node, below: list[Output], known: Mapping[int, Column]) -> Output:
-        groups, *rest = lists_in(node.text)
-        self._decided(groups, known)
-        return _listed(rest[0] if rest else groups, known, "aggregation")
+        """Without groups it has one list only: what it gives."""
+        *groups, given = lists_in(node.text)[:2]
+        for group in groups:
+            self._decided(group, known)
+        return _listed(given, known, "aggregation")
 
     def window(self, node: Node, below: list[Output], known: Mapping[int, Column]) -> Output:
         return _together(below) | _listed(lists_in(node.text)[0], known, "transformation")
