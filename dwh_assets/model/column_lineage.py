@@ -13,6 +13,7 @@ Kind = Literal["identity", "transformation", "aggregation"]
 KINDS: tuple[Kind, ...] = ("identity", "transformation", "aggregation")
 MARK = "dwh_in|"  # inputs are read through columns of this name, so that they are found whatever they are read by
 _SUBQUERY = re.compile(r"(?:scalar-subquery|lateral-subquery|exists|list)#(\d+)")
+_SEEN_BY_SUBQUERY = re.compile(rf"({_SUBQUERY.pattern}) \[[^\]]*\]")  # columns of the query around it: they choose its rows
 _LEFT_ONLY = re.compile(r"^(?:Join|LateralJoin.*?) (?:LeftSemi|LeftAnti)\b")
 
 
@@ -59,10 +60,7 @@ class _Reader:
             output = self.read(node.children[0], outer)
             self.defined[node.text.split(" ")[1].rstrip(",")] = list(output.values())
             return output
-        below: list[Output] = []
-        for child in node.children:
-            seen = dict(outer) | (_together(below) if node.name == "LateralJoin" else {})
-            below.append(self.read(child, seen))
+        below = [self.read(child, outer) for child in node.children]
         known = dict(outer) | _together(below)
         known |= self._subqueries(node, known)
         return _OPERATORS.get(node.name, _Reader.other)(self, node, below, known)
@@ -113,8 +111,9 @@ class _Reader:
         return {id_: Column(column.name, rows[place]) for place, (id_, column) in enumerate(below[0].items())}
 
     def join(self, node: Node, below: list[Output], known: Mapping[int, Column]) -> Output:
-        self._decided(node.text, known)
-        if node.name == "LateralJoin" and node.subqueries:
+        """The right side of a lateral join is drawn as a subquery: it sees the left one."""
+        self._decided(_SUBQUERY.sub("", node.text), known)
+        if node.name == "LateralJoin":
             below = [*below, *(self.read(plan, known) for plan in node.subqueries)]
         return below[0] if _LEFT_ONLY.match(node.text) else _together(below)
 
@@ -205,7 +204,8 @@ def _given(text: str, known: Mapping[int, Column], kind: Kind) -> Origins:
 
 
 def _computed(text: str, known: Mapping[int, Column], kind: Kind) -> Origins:
-    origins = _united(known[id_] for id_ in ids_in(text) if id_ in known)
+    ids = ids_in(_SEEN_BY_SUBQUERY.sub(r"\1", text))
+    origins = _united(known[id_] for id_ in ids if id_ in known)
     return frozenset(Origin(o.table, o.column, _stronger(o.kind, kind)) for o in origins)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 _BEGINS = "== Analyzed Logical Plan ==\n"
@@ -90,8 +90,13 @@ def lists_in(text: str) -> list[str]:
 
 
 def items_of(text: str) -> list[Item]:
-    """The entries of an output list. Each ends with the id of its column; what does not is a part of the next one."""
-    return [item for part in _ended(text) if (item := _item(part)) is not None]
+    """The entries of an output list. Each ends with the id of its column; what does not is a part of the next one.
+
+    Literals are written without quotes. Where one holds a bracket without its pair, brackets tell nothing, and an entry ends where
+    a column is named.
+    """
+    parts = text.split(", ") if _depth(text) else parts_of(text)
+    return [item for part in _ended(parts, bool(_depth(text))) if (item := _item(part)) is not None]
 
 
 def parts_of(text: str) -> list[str]:
@@ -105,13 +110,26 @@ def parts_of(text: str) -> list[str]:
     return [*parts, text[begun:]]
 
 
-def _ended(text: str) -> Iterator[str]:
+def _ended(parts: Iterable[str], brackets_lie: bool) -> Iterator[str]:
     held = ""
-    for part in parts_of(text):
+    for part in parts:
         held = f"{held}, {part}" if held else part
-        if _NAMED.match(held):
+        if _NAMED.match(held) and not (brackets_lie and _inside(held)):
             yield held
             held = ""
+
+
+def _inside(text: str) -> bool:
+    """In the middle of an expression: it has a bracket, and nothing that gives it a name."""
+    return any(letter in text for letter in _OPENS) and not re.search(r" AS [^()]*#\d+L?$", text)
+
+
+def _depth(text: str) -> int:
+    """How many brackets are left open at the end; none where each has its pair."""
+    depth = 0
+    for letter in text:
+        depth += (letter in _OPENS) - (letter in _CLOSES and depth > 0)
+    return depth
 
 
 def _item(text: str) -> Item | None:

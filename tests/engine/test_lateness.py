@@ -35,9 +35,7 @@ def project(database_url: str, tmp_path: Path) -> Iterator[Project]:
 def arrive(project: Project, first: timedelta, count: int) -> None:
     """Rows that became visible now, the first one so long after its position, each second one more."""
     begin = datetime.now(UTC) - first
-    project.append(
-        "stage.a", [{"pos": begin + timedelta(seconds=n), "id": Decimal(n), "k": "a", "v": 1} for n in range(count)]
-    )
+    project.append("stage.a", [{"pos": begin + timedelta(seconds=n), "id": Decimal(n), "k": "a", "v": 1} for n in range(count)])
 
 
 def counts(project: Project) -> dict[int, int]:

@@ -49,4 +49,5 @@ def test_lists_are_split_outside_of_brackets_only():
 def test_a_literal_that_looks_like_a_list_is_part_of_its_column():
     first, second = items_of("concat(a#1, x, y) AS b#2, x, y AS c#3")
     assert (first.name, first.id, second.name, second.given) == ("b", 2, "c", "x, y")
-    assert [item.name for item in items_of(lists_in("Project [(open AS a#1, b#2]")[0])] != []
+    broken = items_of(lists_in("Project [c#7, f(d#8, e#9) AS f#3, x, (y AS z#9 AS a#1, b#2]")[0])
+    assert [(item.name, item.id) for item in broken] == [("c", 7), ("f", 3), ("a", 1), ("b", 2)]

@@ -7,24 +7,25 @@ from pyspark.sql import functions as F
 from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import StructType
 
-from dwh_assets.processors.columns import marked_input, lineage_of_frame
+from dwh_assets.processors.columns import lineage_of_frame, marked_input
 from dwh_assets.warehouse.session import query
 
-SALES = "pos timestamp, id bigint, customer_id bigint, amount decimal(10,2), tags array<string>, m map<string,int>, st struct<x:int>"
+SALES = "pos timestamp, id bigint, customer_id bigint, amount decimal(9), tags array<string>, m map<string,int>, st struct<x:int>"
 CUSTOMERS = "customer_id bigint, segment string, `odd name, (x` string"
 # What each query gives: column -> its origins, s. for stage.sales and c. for dim.customer, = passed on, + summed up.
 QUERIES = {
-    "select a.pos, upper(b.segment) as seg, a.amount * 2 as twice, b.`odd name, (x` as odd from a left join b using (customer_id)": {
+    "select a.pos, upper(b.segment) as seg, a.amount * 2 as twice, b.`odd name, (x` as odd from a join b using (customer_id)": {
         "pos": "=s.pos", "seg": "c.segment", "twice": "s.amount", "odd": "=c.odd name, (x",
     },
     "select id, amount as v from a union all select customer_id, 1 from b": {"id": "=c.customer_id =s.id", "v": "s.amount"},
-    "select customer_id, sum(amount) as total, count(*) as n, max(pos) as pos from a group by customer_id having sum(amount) > 3": {
+    "select customer_id, sum(amount) as total, count(*) as n, max(pos) as pos from a group by 1 having sum(amount) > 3": {
         "customer_id": "=s.customer_id", "total": "+s.amount", "n": "", "pos": "+s.pos",
     },
     "select id, row_number() over (partition by customer_id order by pos) as rn, sum(amount) over () as s from a": {
         "id": "=s.id", "rn": "s.customer_id s.pos", "s": "s.amount",
     },
-    "select id, (select max(segment) from b where b.customer_id = a.customer_id) as seg from a where id in (select customer_id from b)": {
+    """select id, (select max(segment) from b where b.customer_id = a.customer_id) as seg
+       from a where id in (select customer_id from b)""": {
         "id": "=s.id", "seg": "+c.segment",
     },
     """with c as (select customer_id, sum(amount) as t from a group by 1), d as (select * from c)
