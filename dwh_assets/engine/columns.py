@@ -21,13 +21,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 logger = logging.getLogger(__name__)
+AT_A_TIME = 3
 
 
 def note_loaded(engine: Engine, lineage: Lineage) -> int:
-    """Of the modules whose newest block was made by a version that is not known yet. Returns how many were noted."""
+    """Of the modules whose newest block was made by a version that is not known yet, a few at a time: whoever ticks waits for it.
+    Returns how many were noted."""
+    if not engine.spark.running():
+        return 0
     waiting = {row["module"]: row["code_version"] for row in engine.columns.unknown()}
     modules = [m for m in lineage.modules if waiting.get(m.name) is not None and waiting[m.name] == _code(engine, lineage, m)]
-    return note_columns(engine, lineage, modules)
+    return note_columns(engine, lineage, modules[:AT_A_TIME])
 
 
 def note_columns(engine: Engine, lineage: Lineage, modules: Iterable[Module]) -> int:

@@ -135,11 +135,12 @@ class Loop:
         columns come from."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
-        self._swept = time.monotonic()
+        first, self._swept = not self._swept, time.monotonic()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
         observe_lateness(self.engine, lineage)
-        note_loaded(self.engine, lineage)
+        if not first:  # a loop that has just begun has better things to do
+            note_loaded(self.engine, lineage)
 
 
 def _rank(row: Row) -> float:

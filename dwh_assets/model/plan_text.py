@@ -121,7 +121,7 @@ def _ended(parts: Iterable[str], brackets_lie: bool) -> Iterator[str]:
 
 def _inside(text: str) -> bool:
     """In the middle of an expression: it has a bracket, and nothing that gives it a name."""
-    return any(letter in text for letter in _OPENS) and not re.search(r" AS [^()]*#\d+L?$", text)
+    return any(letter in text for letter in _OPENS) and not re.search(r" AS .*#\d+L?$", text)
 
 
 def _depth(text: str) -> int:

@@ -11,11 +11,11 @@ from dwh_assets.processors.columns import lineage_of_frame, marked_input
 from dwh_assets.warehouse.session import query
 
 SALES = "pos timestamp, id bigint, customer_id bigint, amount decimal(9), tags array<string>, m map<string,int>, st struct<x:int>"
-CUSTOMERS = "customer_id bigint, segment string, `odd name, (x` string"
+CUSTOMERS = "customer_id bigint, segment string, `odd name, [x]` string"
 # What each query gives: column -> its origins, s. for stage.sales and c. for dim.customer, = passed on, + summed up.
 QUERIES = {
-    "select a.pos, upper(b.segment) as seg, a.amount * 2 as twice, b.`odd name, (x` as odd from a join b using (customer_id)": {
-        "pos": "=s.pos", "seg": "c.segment", "twice": "s.amount", "odd": "=c.odd name, (x",
+    "select a.pos, upper(b.segment) as seg, a.amount * 2 as twice, b.`odd name, [x]` as odd from a join b using (customer_id)": {
+        "pos": "=s.pos", "seg": "c.segment", "twice": "s.amount", "odd": "=c.odd name, [x]",
     },
     "select id, amount as v from a union all select customer_id, 1 from b": {"id": "=c.customer_id =s.id", "v": "s.amount"},
     "select customer_id, sum(amount) as total, count(*) as n, max(pos) as pos from a group by 1 having sum(amount) > 3": {
