@@ -55,10 +55,16 @@ QUERIES = {
 }  # fmt: skip
 
 
+def schema(text: str) -> StructType:
+    found = StructType.fromDDL(text)
+    assert isinstance(found, StructType)
+    return found
+
+
 def frames(session: SparkSession) -> dict[str, DataFrame]:
     return {
-        "a": marked_input(session, "stage.sales", StructType.fromDDL(SALES)),
-        "b": marked_input(session, "dim.customer", StructType.fromDDL(CUSTOMERS)),
+        "a": marked_input(session, "stage.sales", schema(SALES)),
+        "b": marked_input(session, "dim.customer", schema(CUSTOMERS)),
     }
 
 
