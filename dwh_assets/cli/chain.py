@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from dwh_assets.cli.estimate import Estimate, estimate
+from dwh_assets.cli.estimate import Estimate, estimate, usual
 from dwh_assets.control.reports import Reports
 
 Row = dict[str, Any]
@@ -24,6 +24,7 @@ class Link:
     pending_rows: int
     rows_per_second: float | None
     estimate: Estimate
+    usual: str = ""  # what its newest blocks were like
     parked: bool = False
     followed: bool = False
     waits_for: tuple[Link, ...] = ()
@@ -37,6 +38,7 @@ class Link:
             "watermark": self.watermark,
             "pending_rows": self.pending_rows,
             "rows_per_second": self.rows_per_second,
+            "usual": self.usual,
             "done_at": self.estimate.at,
             "done": self.estimate.text,
             "followed": self.followed,
@@ -51,23 +53,27 @@ class Known:
     status: dict[str, Row]
     sources: dict[str, Row]
     dependencies: dict[str, list[Row]]
+    history: dict[str, Row]
 
     def topic(self, name: str, followed: bool = False, deep: bool = True) -> Link:
-        row = self.status[name]
+        row: Row = {**self.status[name], "history": self.history.get(name)}
         needed = self.dependencies.get(name, []) if deep else []
         slowest = _slowest(row, needed)
         links = tuple(self._dependency(row, d, d["table_name"] == slowest) for d in needed)
         held_by = next((link.estimate for link in links if link.followed), None)
         return Link(
             name, "topic", row["verdict"], row["why"], row["watermark"], row["pending_rows"], row["rows_per_second"],
-            estimate(row, held_by), row["parked"], followed, links,
+            estimate(row, held_by), usual(row), row["parked"], followed, links,
         )  # fmt: skip
 
     def source(self, name: str, followed: bool = False) -> Link:
         row = self.sources[name]
         verdict = "FAILS" if row["problem"] else "SOURCE" if row["seen_at"] else "NOT_SEEN"
         text = Estimate(None, f"when {name} has newer rows" if not row["problem"] else f"when {name} can be read again")
-        return Link(name, "source", verdict, _seen(row), row["watermark"], 0, None, text, bool(row["problem"]), followed)
+        return Link(
+            name, "source", verdict, _seen(row), row["watermark"], 0, None, text,
+            parked=bool(row["problem"]), followed=followed,
+        )  # fmt: skip
 
     def _dependency(self, row: Row, dependency: Row, followed: bool) -> Link:
         table = dependency["table_name"]
@@ -95,7 +101,8 @@ def _look(reports: Reports) -> Known:
     for row in reports.dependencies():
         dependencies.setdefault(row["topic"], []).append(row)
     sources = {row["name"]: row for row in reports.sources()}
-    return Known({row["topic"]: row for row in reports.status()}, sources, dependencies)
+    history = {row["topic"]: row for row in reports.history()}
+    return Known({row["topic"]: row for row in reports.status()}, sources, dependencies, history)
 
 
 def _slowest(row: Row, needed: list[Row]) -> str | None:

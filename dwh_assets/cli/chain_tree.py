@@ -17,7 +17,6 @@ def print_chain(link: Link) -> None:
     tree = Tree(_label(link, False), guide_style="dim")
     _grow(tree, link)
     console().print(tree)
-    console().print(f"[dim]should be done:[/] {_when(link.estimate)}\n", soft_wrap=True)
 
 
 def _grow(tree: Tree, link: Link) -> None:
@@ -29,7 +28,11 @@ def _label(link: Link, slowest: bool) -> str:
     verdict = formats.coloured(link.verdict, red=link.parked)
     mark = " [yellow]<- slowest[/]" if slowest else ""
     watermark = f"complete up to {formats.instant(link.watermark)}" if link.watermark else "completeness unknown"
-    return f"[bold]{link.name}[/] {verdict}, {watermark}{mark}\n{escape(link.why)}"
+    lines = [f"[bold]{link.name}[/] {verdict}, {watermark}{mark}", escape(link.why)]
+    if link.kind == "topic":
+        lines += [f"[dim]{escape(link.usual)}[/]"] if link.usual else []
+        lines.append(f"[dim]should be done:[/] {_when(link.estimate)}")
+    return "\n".join(lines)
 
 
 def _when(estimate: Estimate) -> str:

@@ -8,6 +8,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from dwh_assets.model.duration import rough_duration
+from dwh_assets.model.verdict import DUE
+
 Row = dict[str, Any]
 
 
@@ -28,17 +31,43 @@ def estimate(row: Row, held_by: Estimate | None) -> Estimate:
     if work is None:
         return Estimate(None, f"{begins.text}, then {row['pending_rows']:,} rows at a speed not known yet")
     rows = f"{row['pending_rows']:,} rows at {row['rows_per_second']:,.0f} rows/s" if row["pending_rows"] else ""
-    return Estimate(begins.at + work, ", ".join(part for part in (begins.text, rows) if part))
+    done = max(begins.at + work, row["at"])  # a block that takes longer than usual is done now at the earliest
+    return Estimate(done, ", ".join(part for part in (begins.text, rows) if part))
+
+
+def usual(row: Row) -> str:
+    """What its newest blocks were like, in words; nothing where it has none."""
+    history = row["history"]
+    if not history or not history["blocks"]:
+        return ""
+    every = f", one every {rough_duration(timedelta(seconds=round(history['apart'])))}" if history["apart"] else ""
+    blocks = "its last block" if history["blocks"] == 1 else f"its last {history['blocks']} blocks"
+    return f"{blocks} took {rough_duration(timedelta(seconds=round(history['seconds'], 1)))} each (median){every}"
 
 
 def _work(row: Row) -> timedelta | None:
+    """What is planned, at its own speed, but no less than its blocks take; what is not known yet, as its blocks usually are."""
+    least = _block(row) * max(row["planned_blocks"], int(row["verdict"] in DUE))
     if not row["pending_rows"]:
-        return timedelta()
-    return timedelta(seconds=row["pending_rows"] / row["rows_per_second"]) if row["rows_per_second"] else None
+        return least
+    if not row["rows_per_second"]:
+        return None
+    return max(least, timedelta(seconds=row["pending_rows"] / row["rows_per_second"]))
+
+
+def _block(row: Row) -> timedelta:
+    history = row["history"]
+    return timedelta(seconds=history["seconds"]) if history and history["blocks"] else timedelta()
 
 
 def _now(row: Row, held_by: Estimate | None) -> Estimate:
-    return Estimate(row["at"], "loading now" if row["verdict"] == "LOCKED" else "as soon as a worker is free")
+    return Estimate(row["at"], "as soon as a worker is free")
+
+
+def _locked(row: Row, held_by: Estimate | None) -> Estimate:
+    """A block that is being loaded counts from when it was begun."""
+    begun = row["history"]["begun_at"] if row["history"] else None
+    return Estimate(begun or row["at"], f"loading since {begun:%H:%M:%S}" if begun else "loading now")
 
 
 def _never(row: Row, held_by: Estimate | None) -> Estimate:
@@ -80,6 +109,7 @@ def _dependency(row: Row, held_by: Estimate | None) -> Estimate:
 _BEGINS: dict[str, Callable[[Row, Estimate | None], Estimate]] = {
     "INACTIVE": _never,
     "NOT_INITIALISED": _never,
+    "LOCKED": _locked,
     "BACKOFF": _backoff,
     "REPEAT": _repeat,
     "WAIT_DELAY": _delay,

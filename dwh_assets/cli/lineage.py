@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dwh_assets.cli import columns, formats
+from dwh_assets.cli.column_tree import is_column, show_column
 from dwh_assets.cli.confirm import confirm
 from dwh_assets.cli.opening import control_store, settings_of, warehouse, who
 from dwh_assets.cli.options import Csv, Json, Yes
@@ -26,6 +27,7 @@ Row = dict[str, Any]
 app = typer.Typer(help="The Lineage: how each table is built.", no_args_is_help=True)
 Why = Annotated[str, typer.Option("--reason", "-r", help="Why; kept in the event log.", show_default=False)]
 ModuleName = Annotated[str | None, typer.Argument(help="db.table or db.table#tag", show_default=False)]
+Shown = Annotated[str | None, typer.Argument(help="db.table, db.table#tag or db.table.column", show_default=False)]
 
 
 @app.command()
@@ -54,6 +56,7 @@ def diff(context: typer.Context, as_json: Json = False) -> None:
 def apply(context: typer.Context, reason: Why = "", yes: Yes = False, as_json: Json = False) -> None:
     """Put the files in force, all or nothing: create and widen tables, activate and deactivate modules."""
     from dwh_assets.engine.apply import apply as put_in_force
+    from dwh_assets.engine.columns import note_columns
 
     settings, out = settings_of(context), printer(as_json)
     lineage = lineage_of_files(settings)
@@ -65,6 +68,8 @@ def apply(context: typer.Context, reason: Why = "", yes: Yes = False, as_json: J
         confirm("Put this in force?", yes)
         with working("applying"):
             put_in_force(engine, lineage, who(), reason)
+        with working("following the columns"):
+            note_columns(engine, lineage, (module for module in lineage.modules if module.active))
     out.say("[green]in force.[/]")
 
 
@@ -94,10 +99,13 @@ def schema(
 
 
 @app.command()
-def show(context: typer.Context, module: ModuleName = None, as_json: Json = False, as_csv: Csv = False) -> None:
-    """The modules that are in force; one of them with everything that it says."""
+def show(context: typer.Context, module: Shown = None, as_json: Json = False, as_csv: Csv = False) -> None:
+    """The modules that are in force; one of them with everything that it says; of db.table.column where its values come from."""
     out = printer(as_json, as_csv)
     with control_store(settings_of(context)) as database:
+        if module is not None and is_column(module):
+            show_column(database, module, out)
+            return
         names = None if module is None else set(Reports(database).topics_named(module))
         modules = LineageStore(database).active().modules
     chosen = [m for m in modules if names is None or names & set(m.topics)]

@@ -14,8 +14,10 @@ import typer
 
 from dwh_assets.cli import (
     acting,
+    advising,
     asking,
     auditing,
+    backfilling,
     backing,
     batches,
     chaos,
@@ -98,7 +100,7 @@ def settings(
 
 _GROUPS = {
     "Begin": (projects.init, doctoring.doctor),
-    "Load": (running.up, running.run, running.down, working.worker, batches.start),
+    "Load": (running.up, running.run, running.down, working.worker, batches.start, backfilling.backfill),
     "Look": (
         looking.status,
         looking.why,
@@ -108,6 +110,7 @@ _GROUPS = {
         looking.errors,
         looking.alerts,
         metering.metrics,
+        advising.advise,
         reporting.report,
         tracing.trace,
         asking.sql,
@@ -121,6 +124,8 @@ _GROUPS = {
         acting.skip,
         acting.reset,
         acting.unlock,
+        backfilling.pause,
+        backfilling.resume,
         restating.restate,
         repairing.repair,
         rolling.rollback,

@@ -12,13 +12,14 @@ from pydantic_settings import SettingsConfigDict
 
 from dwh_assets.config.alert_settings import AlertSettings
 from dwh_assets.config.maintenance_settings import MaintenanceSettings
+from dwh_assets.config.openlineage_settings import OpenLineageSettings
 from dwh_assets.config.settings_file import NAME, in_environment, project_folder, read_settings
 from dwh_assets.config.store_settings import StoreSettings
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.model.errors import ConfigError
 
 
-class Settings(AlertSettings, MaintenanceSettings, StoreSettings, WorkerSettings):
+class Settings(AlertSettings, MaintenanceSettings, OpenLineageSettings, StoreSettings, WorkerSettings):
     """Settings of one warehouse. Paths are absolute once loaded."""
 
     model_config = SettingsConfigDict(env_prefix="DWH_", frozen=True)

@@ -58,6 +58,15 @@ class ActStore:
             connection.execute(sql("raise_token"), {"topic_id": row["id"]})
             yield Act(connection, row)
 
+    @contextmanager
+    def _quiet_act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:
+        """An act that takes nothing away from a worker that loads the topic: its token stays."""
+        require_reason(code.lower(), topic, reason)
+        with self.database.transaction() as connection:
+            row = lock_topic(connection, topic)
+            log_event(connection, code, what + reason, who=self.who, kind="act", topic=topic)
+            yield Act(connection, row)
+
     def unlock(self, topic: str, reason: str) -> str | None:
         """Take the lease away from its holder; returns who held it."""
         with self._act(topic, "UNLOCK", reason) as act:
@@ -177,6 +186,47 @@ class ActStore:
             row = lock_topic(connection, topic)
             log_event(connection, "NEXT_RUN", f"{code.lower()}: {reason}", who=self.who, kind="act", topic=topic)
             connection.execute(sql("ask_next_run"), {"topic_id": row["id"], "code": code})
+
+    def pause(self, topic: str, reason: str) -> str | None:
+        """Let the topic rest until it is resumed. Whoever loads it now finishes its block; returns who that is."""
+        with self._quiet_act(topic, "PAUSE", reason) as act:
+            if act.topic["paused"] is not None:
+                raise ActRefused(f"topic {topic} is paused already, by {act.topic['paused_by']}: {act.topic['paused']}.")
+            values = {"topic_id": act.topic["id"], "reason": reason, "who": self.who}
+            return one(act.connection.execute(sql("pause_topic"), values))["holder"]
+
+    def resume(self, topic: str, reason: str) -> None:
+        with self._quiet_act(topic, "RESUME", reason) as act:
+            if act.topic["paused"] is None:
+                raise ActRefused(f"topic {topic} is not paused; `dwh why {topic}` says what it waits for.")
+            act.connection.execute(sql("resume_topic"), {"topic_id": act.topic["id"]})
+
+    def begin_backfill(self, topic: str, rows: int, reason: str) -> None:
+        """From now on, until it has caught up, the topic comes after the others. One that is backfilled stays as it is."""
+        with self._quiet_act(topic, "BACKFILL", reason, f"about {rows} rows: ") as act:
+            act.connection.execute(sql("begin_backfill"), {"topic_id": act.topic["id"], "rows": rows})
+
+    def begin_at(self, topic: str, to: Position, reason: str) -> None:
+        """Let a topic that has loaded nothing yet begin elsewhere, earlier too. What reads its table must not be beyond that."""
+        with self._act(topic, "RESET", reason, f"begins at {to}: ") as act:
+            if act.topic["last_pos"] is None:
+                initialise(act.connection, act.topic["id"], to, first_watermark(to))
+                return
+            self._abort_running(act, "it begins elsewhere")
+            act.connection.execute(sql("void_unfinished_blocks"), {"topic_id": act.topic["id"]})
+            values = {"topic_id": act.topic["id"], "pos": to.pos, "id": to.id}
+            beyond = one(act.connection.execute(sql("readers_beyond"), values))["readers"]
+            if beyond:
+                raise ActRefused(
+                    f"topic {topic}: {', '.join(beyond)} took its table for complete beyond {to} and would miss what comes now. "
+                    f"Nothing was changed.\nSwitch them off, or name a later position."
+                )
+            if act.connection.execute(sql("move_start"), values).fetchone() is None:
+                raise ActRefused(
+                    f"topic {topic} has blocks already, so it cannot begin before them. Nothing was changed.\n"
+                    f"`dwh rollback {topic} --all --reason ...` takes them back; then backfill it from there."
+                )
+            act.connection.execute(sql("set_cursor_back"), values)
 
     def override(self, topic: str, reason: str) -> None:
         """Blocks will be loaded in spite of repeat, window and back-off. Takes nothing away from a worker that runs."""

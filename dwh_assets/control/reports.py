@@ -86,6 +86,10 @@ class Reports:
     def dependencies(self) -> list[Row]:
         return self.database.fetch(sql("report_dependencies"))
 
+    def history(self) -> list[Row]:
+        """What the newest blocks of each topic were like, and the one that is being loaded."""
+        return self.database.fetch(sql("report_history"))
+
     def bounds_at(self, topic: str, pos: datetime) -> list[Position]:
         """The ends of the topic's blocks at this instant."""
         rows = self.database.fetch(sql("report_bounds_at"), topic=topic, pos=pos)

@@ -59,17 +59,21 @@ def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False
     except NotDue as error:
         return Outcome("idle", topic, str(error))
     began, phases = time.monotonic(), Phases(claim, engine.tell_phases)
+    engine.openlineage.started(claim)
     try:
         with Lease(engine.claims, claim).kept() as lease:
             stats = _load(engine, lineage, replace(claim, of_batch=of_batch), lease, phases, began)
     except Exception as error:  # noqa: BLE001 - every failure of an attempt is written down, then judged
         outcome = _failed(engine, claim, error)
         phases.fail()
+        engine.openlineage.failed(claim, outcome.text)
         return outcome
     except BaseException:
         _interrupted(engine, claim)
         phases.fail()
+        engine.openlineage.interrupted(claim)
         raise
+    engine.openlineage.completed(claim, stats)
     rows = sum(s.rows for s in stats)
     seconds = time.monotonic() - began
     logger.info("%s committed: %d rows in %.2f s", claim.label, rows, seconds)

@@ -16,10 +16,12 @@ from dwh_assets.config.settings import Settings
 from dwh_assets.control.alerts import AlertStore
 from dwh_assets.control.batches import BatchStore
 from dwh_assets.control.claims import ClaimStore
+from dwh_assets.control.column_lineage import ColumnLineageStore
 from dwh_assets.control.commands import CommandStore
 from dwh_assets.control.commits import CommitStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.ingest import IngestStore
+from dwh_assets.control.lateness import LatenessStore
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.maintenance import MaintenanceStore
 from dwh_assets.control.migrate import migrate
@@ -28,6 +30,7 @@ from dwh_assets.control.phases import PhaseStore
 from dwh_assets.control.server import store_url
 from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
+from dwh_assets.engine.openlineage import OpenLineage
 from dwh_assets.engine.phases import Tell
 from dwh_assets.model.errors import SourceError
 from dwh_assets.model.failpoints import protected
@@ -62,6 +65,9 @@ class Engine:
         self.lineage = LineageStore(self.database)
         self.sources = SourceStore(self.database)
         self.ingest = IngestStore(self.database)
+        self.lateness = LatenessStore(self.database)
+        self.columns = ColumnLineageStore(self.database)
+        self.openlineage = OpenLineage(settings, self.lineage, self.columns)
         self.partitions = PartitionStore(self.database)
         self.alerts = AlertStore(self.database)
         self.batches = BatchStore(self.database, self.worker, settings.lease_seconds)
@@ -162,6 +168,7 @@ class Engine:
 
     def close(self) -> None:
         """Give everything back: sessions to a server that still runs, connections to the control store."""
+        self.openlineage.close()
         if self._opened and self.spark.running():
             for session in self._opened:
                 session.stop()

@@ -10,10 +10,11 @@ from dwh_assets.control.blocks import block_of
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.lateness import note_late_rows
 from dwh_assets.engine.plan import CUT_OTHERWISE
 from dwh_assets.model.errors import ControlStoreDown, DwhError
 from dwh_assets.model.module import Lineage, Module
-from dwh_assets.model.position import MAX_ID, Bounds, Position
+from dwh_assets.model.position import EARLIEST, MAX_ID, Bounds, Position
 from dwh_assets.processors.registry import processor_named
 from dwh_assets.sources.source import Fingerprint, ReadRange
 
@@ -91,6 +92,9 @@ def _find(engine: Engine, lineage: Lineage, module: Module, topic: str, shard: s
     for block_id, count in late.items():
         if count != known[block_id]:
             _note(engine, topic, block_id, count)
+            _note_lateness(
+                engine, lineage, module.base, next(row for row in rows if row["id"] == block_id), count - known[block_id]
+            )
     return sum(late.values())
 
 
@@ -105,6 +109,14 @@ def _note(engine: Engine, topic: str, block_id: int, count: int) -> None:
         connection.execute(sql("note_late_rows"), {"block_id": block_id, "count": count})
         if count:
             log_event(connection, "LATE", text, who=engine.worker, kind="information", topic=topic, block_id=block_id)
+
+
+def _note_lateness(engine: Engine, lineage: Lineage, base: str, row: Row, more: int) -> None:
+    """For `dwh advise`; the files of an Iceberg table say it better."""
+    source = next((s for s in lineage.sources if s.name == base), None)
+    if source is not None and source.kind == "postgres" and more > 0:
+        below = row["last_pos"] if row["last_pos"] > EARLIEST.pos else row["next_pos"]
+        note_late_rows(engine, base, below, more)
 
 
 def base_is_append_only(lineage: Lineage, base: str) -> bool:

@@ -14,8 +14,10 @@ from typing import Any
 from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.audit_rounds import AuditRounds
+from dwh_assets.engine.columns import note_loaded
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
+from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
@@ -132,13 +134,17 @@ class Loop:
             yield self._ended.get()
 
     def _sweep(self) -> None:
-        """Now and then: drop what dead attempts left behind, and look for late rows."""
+        """Now and then: drop what dead attempts left behind, look for late rows, observe how late rows come and where
+        columns come from."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
-        self._swept = time.monotonic()
+        first, self._swept = not self._swept, time.monotonic()
         lineage = self.engine.lineage.active()
         sweep(self.engine, lineage)
         find_late_rows(self.engine, lineage)
+        observe_lateness(self.engine, lineage)
+        if not first:  # a loop that has just begun has better things to do
+            note_loaded(self.engine, lineage)
 
 
 def _rank(row: Row) -> float:

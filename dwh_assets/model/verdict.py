@@ -41,6 +41,7 @@ class Facts:
     now: datetime
     dependencies: tuple[Dependency, ...]
     active: bool = True
+    paused: bool = False  # by a person
     last_pos: datetime | None = None
     leased_until: datetime | None = None
     window: Window | None = None
@@ -70,7 +71,7 @@ def decide(facts: Facts) -> Verdict:
 
 
 def _before_data(facts: Facts) -> Verdict | None:
-    if not facts.active:
+    if not facts.active or facts.paused:
         return Verdict.INACTIVE
     if facts.last_pos is None:
         return Verdict.NOT_INITIALISED

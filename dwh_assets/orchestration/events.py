@@ -22,12 +22,14 @@ Row = dict[str, Any]
 Metadata = dict[str, Any]
 
 
-def materialization(module: Module, inputs: Sequence[AssetKey], execution: Row, block: Row) -> AssetMaterialization:
-    """One block as it was loaded by one attempt."""
+def materialization(
+    module: Module, inputs: Sequence[AssetKey], execution: Row, block: Row, columns: Metadata | None = None
+) -> AssetMaterialization:
+    """One block as it was loaded by one attempt. `columns` is where its columns come from."""
     return AssetMaterialization(
         module_key(module),
         partition=block["key"],
-        metadata=_figures(execution, block),
+        metadata=_figures(execution, block) | (columns or {}),
         tags={EXECUTION_TAG: str(execution["id"])} | _provenance(inputs, execution["code_version"]),
     )
 

@@ -11,11 +11,13 @@ from dataclasses import dataclass, field
 
 from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.config.settings import Settings, load_settings
+from dwh_assets.control.column_lineage import ColumnLineageStore, lineage_of_row
 from dwh_assets.control.database import Database
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.engine.engine import Engine, open_engine
 from dwh_assets.engine.presence import using_servers
+from dwh_assets.model.column_lineage import ColumnLineage
 from dwh_assets.model.errors import ControlStoreDown
 from dwh_assets.model.module import Lineage
 
@@ -54,6 +56,7 @@ class Project:
     settings: Settings
     origin: str
     columns: Columns = field(default_factory=dict)
+    column_lineage: dict[str, ColumnLineage] = field(default_factory=dict)  # by module, as far as it is known
 
 
 def load_project() -> Project:
@@ -88,7 +91,9 @@ def _in_force(settings: Settings, url: str) -> Project | None:
         if not lineage.modules:
             return None
         origin = f"the Lineage in force at {database.place}"
-        return Project(lineage, settings, origin, store.columns())
+        known = ColumnLineageStore(database).newest()
+        followed = {name: lineage_of_row(row) for name, row in known.items()}
+        return Project(lineage, settings, origin, store.columns(), followed)
     except ControlStoreDown as error:
         logger.warning("%s", error)
         return None

@@ -19,12 +19,14 @@ from dagster import (
 from dagster._core.events import DagsterEvent, DagsterEventBatchMetadata, StepMaterializationData
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 
+from dwh_assets.control.column_lineage import lineage_of_row
 from dwh_assets.control.partitions import Report
 from dwh_assets.control.reports import Reports
 from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.orchestration.column_lineage import column_metadata
 from dwh_assets.orchestration.events import block_checks, declared_checks, materialization, topic_checks
 from dwh_assets.orchestration.names import EXECUTION_TAG, input_keys, module_key
 
@@ -64,7 +66,14 @@ class Reporter:
     def _loaded(self, module: Module, report: Report, found: bool) -> list[AssetMaterialization]:
         sent = _already_sent(self.instance, module, report) if found and protected("shown") else set()
         inputs, execution = input_keys(self.lineage, module), report.execution
-        return [materialization(module, inputs, execution, block) for block in report.blocks if block["key"] not in sent]
+        wanted = [block for block in report.blocks if block["key"] not in sent]
+        # Dagster shows what the newest event says: one event of many is enough.
+        columns = [{} for _ in wanted[1:]] + [self._columns(module)] * bool(wanted)
+        return [materialization(module, inputs, execution, block, known) for block, known in zip(wanted, columns, strict=True)]
+
+    def _columns(self, module: Module) -> dict[str, Any]:
+        known = self.engine.columns.newest().get(module.name)
+        return column_metadata(self.lineage, module, None if known is None else lineage_of_row(known))
 
     def check_newest(self, module: Module) -> None:
         """What the checks say of what is loaded now, where a person asks for them alone."""

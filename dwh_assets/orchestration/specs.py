@@ -21,6 +21,7 @@ from dagster import (
 
 from dwh_assets.model.module import Module, SourceTable
 from dwh_assets.model.parameter import resolve
+from dwh_assets.orchestration.column_lineage import column_metadata
 from dwh_assets.orchestration.names import BUILT_IN_CHECKS, check_name, identifier, input_keys, module_key, team
 from dwh_assets.orchestration.project import Project
 from dwh_assets.processors.transform import code_version
@@ -101,7 +102,7 @@ def _metadata(project: Project, module: Module) -> dict[str, Any]:
         shown["dagster/column_schema"] = TableSchema(
             columns=[TableColumn(c["name"], c["type"], description=module.columns.get(c["name"])) for c in columns]
         )
-    return shown
+    return shown | column_metadata(project.lineage, module, project.column_lineage.get(module.name))
 
 
 def _freshness(module: Module) -> FreshnessPolicy:

@@ -76,9 +76,11 @@ grant execute on function dwh.expire_events(timestamptz, bigint) to dwh_worker;
 
 -- What a step, a tick, a batch and maintenance write. Cursors and leases, but not what a module or a topic is.
 grant insert, update, delete on dwh.block, dwh.execution, dwh.load_stat, dwh.restatement, dwh.batch_instance, dwh.worker, dwh.request,
-    dwh.assignment, dwh.phase, dwh.message, dwh.message_reader, dwh.manager, dwh.alert, dwh.alert_delivery, dwh.maintenance, dwh.dead_letter to dwh_worker;
+    dwh.assignment, dwh.phase, dwh.message, dwh.message_reader, dwh.manager, dwh.alert, dwh.alert_delivery, dwh.maintenance, dwh.dead_letter,
+    dwh.lateness, dwh.lateness_seen to dwh_worker;
+grant insert on dwh.column_lineage to dwh_worker, dwh_steward;
 grant update (last_pos, last_id, watermark, examined, token, lease_worker, lease_until, not_before, failures, problem, last_full,
-    last_end, rows_per_second, next_run_code, key_fields) on dwh.topic to dwh_worker;
+    last_end, rows_per_second, next_run_code, key_fields, backfill_at, backfill_rows) on dwh.topic to dwh_worker;
 grant update (watermark, newest_pos, seen_at, changed_at, problem) on dwh.source to dwh_worker;
 grant update (generation, lease_token, lease_topic, lease_until) on dwh.target to dwh_worker;
 grant update (next_run_code) on dwh.batch to dwh_worker;
@@ -87,7 +89,7 @@ grant update (next_run_code) on dwh.batch to dwh_worker;
 -- What versions and parameters were is history: it grows.
 grant insert, update, delete on dwh.block, dwh.execution, dwh.load_stat, dwh.restatement, dwh.batch_instance, dwh.alert,
     dwh.alert_delivery, dwh.dead_letter to dwh_steward;
-grant insert, update on dwh.worker, dwh.request, dwh.assignment, dwh.phase, dwh.maintenance to dwh_steward;
+grant insert, update on dwh.worker, dwh.request, dwh.assignment, dwh.phase, dwh.maintenance, dwh.lateness to dwh_steward;
 grant insert on dwh.message to dwh_steward;
 grant insert, update on dwh.source, dwh.target, dwh.module, dwh.topic, dwh.batch to dwh_steward;
 grant insert, update, delete on dwh.module_dependency, dwh.batch_module, dwh.batch_hierarchy, dwh.parameter to dwh_steward;

@@ -20,10 +20,11 @@ values (%(module)s, %(target)s, 1, %(active)s, %(processor)s, 'x', %(delay)s, %(
         %(start)s, %(end)s, %(zone)s, '{}')
 on conflict do nothing"""
 _TOPIC = """insert into dwh.topic (name, module, target, shard, active, last_pos, last_id, watermark, examined, lease_worker,
-                                   lease_until, not_before, last_full, last_end)
+                                   lease_until, not_before, last_full, last_end, paused, paused_at, paused_by)
 values (%(name)s, %(module)s, %(target)s, %(shard)s, %(topic_active)s, %(last)s,
         case when %(last)s::timestamptz is not null then 0 end, %(watermark)s, %(examined)s,
-        case when %(lease)s::timestamptz is not null then 'w' end, %(lease)s, %(not_before)s, %(full)s, %(last_end)s)"""
+        case when %(lease)s::timestamptz is not null then 'w' end, %(lease)s, %(not_before)s, %(full)s, %(last_end)s,
+        %(paused)s, case when %(paused)s::text is not null then now() end, %(paused)s)"""
 _DEPENDS = "insert into dwh.module_dependency values (%(module)s, %(ordinal)s, %(table)s, %(is_source)s) on conflict do nothing"
 _BLOCK = """insert into dwh.block (topic_id, seq, last_pos, last_id, next_pos, next_id, kind, status, upto, takes_all)
 select id, %(seq)s, '0001-01-01 00:00+00', %(seq)s, %(next)s, %(seq)s, 'load', %(status)s, %(next)s, true
@@ -89,6 +90,7 @@ def _store_topic(connection: Connection[Any], name: str, facts: Facts, shard: st
         "not_before": facts.not_before,
         "full": facts.last_full,
         "last_end": facts.last_end,
+        "paused": "held" if facts.paused else None,
     }
     connection.execute(_TARGET, {"target": module["target"]})
     connection.execute(_MODULE, module)
@@ -119,6 +121,7 @@ def _store_built(connection: Connection[Any], table: str, built: Built) -> None:
         "not_before": None,
         "full": False,
         "last_end": None,
+        "paused": None,
     }
     for statement in (_TARGET, _MODULE, _TOPIC):
         connection.execute(statement, values)

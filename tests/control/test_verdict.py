@@ -51,6 +51,7 @@ def facts(draw: st.DrawFn) -> Facts:
         now=ANCHOR,
         dependencies=tuple(replace(d, table=f"dep.{n}") for n, d in enumerate(dependencies)),
         active=not draw(seldom),
+        paused=draw(seldom),
         last_pos=draw(st.one_of(instants, instants, instants, instants, st.none())),
         leased_until=draw(mostly_none(instants)),
         window=draw(mostly_none(windows())),

@@ -132,6 +132,15 @@ class PostgresSource:
             }
         return {block: rows for block, rows in found.items() if rows}
 
+    def about(self, last: Position, upto: datetime, shard: str | None = None) -> int:
+        """How many rows the planner expects behind a position: years of them are not counted one by one."""
+        with self._relation.transaction() as connection:
+            condition = self._relation.condition(self._relation.columns(connection), last, upto, shard)
+            query = sql.SQL("explain (format json) select from {relation} where {condition}")
+            found = scalar(connection, query.format(**self._names(), condition=condition))
+        assert isinstance(found, list)
+        return round(found[0]["Plan"]["Plan Rows"])
+
     def has_index(self) -> bool:
         """Whether a whole index begins with the position, so that a cut does not sort the table."""
         query = """

@@ -10,7 +10,11 @@ select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n
        n.last_planned_full,
        n.last_pos, n.last_id, n.watermark, n.examined, n.token, n.newest, n.last_end, n.not_before, n.problem,
        case n.verdict
-           when 'INACTIVE' then format('%s is switched off', case when n.module_active then 'this topic' else 'module ' || n.module end)
+           when 'INACTIVE' then case
+               when n.active and n.module_active
+               then format('paused by %s since %s: %s; dwh resume %s --reason ...', n.paused_by, to_char(n.paused_at, 'YYYY-MM-DD HH24:MI:SS'),
+                           n.paused, n.name)
+               else format('%s is switched off', case when n.module_active then 'this topic' else 'module ' || n.module end) end
            when 'NOT_INITIALISED' then format('has no cursor yet; dwh reset %s --to earliest|now|TIMESTAMP --reason ...', n.name)
            when 'LOCKED' then format('worker %s holds it until %s (token %s)', n.lease_worker, to_char(n.lease_until, 'HH24:MI:SS'), n.token)
            when 'WINDOW' then format('runs only %s-%s %s', to_char(n.window_start, 'HH24:MI'), to_char(n.window_end, 'HH24:MI'), n.timezone)
@@ -28,13 +32,14 @@ select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n
                                                                else 'complete up to ' || left(n.least::text, 19) end)
                else format('all loaded; its base table holds nothing newer than %s', coalesce(left(n.newest::text, 19), 'its start')) end
            when 'WAIT_DELAY' then format('newer rows wait out the delay of %s', n.delay)
-           when 'DUE_FULL' then 'the last block was full, more is waiting'
+           when 'DUE_FULL' then case when n.backfill_at is null then 'the last block was full, more is waiting'
+                                     else 'is backfilled behind the live topics, more is waiting' end
            when 'REPEAT' then format('has new rows; runs again at %s', to_char(n.last_end + n.repeat, 'HH24:MI:SS'))
            else 'has new rows' end as reason
 from (
     select j.*,
            regexp_replace(split_part(j.problem, E'\n', 1), '^topic [^ ]+, block #\d+: ', '') as short_problem,
-           case when not (j.active and j.module_active) then 'INACTIVE'
+           case when not (j.active and j.module_active and j.paused is null) then 'INACTIVE'
                 when j.last_pos is null then 'NOT_INITIALISED'
                 when j.lease_until > now() then 'LOCKED'
                 when case when j.window_start is null then false
@@ -54,7 +59,9 @@ from (
                     else f.upto > coalesce(f.examined, '-infinity') and f.newest > coalesce(f.examined, '-infinity') end as unexamined,
                (now() at time zone f.timezone)::time as local_time
         from (
-            select t.*, m.processor, m.priority, m.area, m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
+            select t.*, m.processor, m.area,
+                   m.priority - case when t.backfill_at is null then 0 else 60 end as priority,   -- a step is a minute of waiting
+                   m.repeat, m.delay, m.window_start, m.window_end, m.timezone,
                    m.active as module_active,
                    d.least, d.is_unknown, d.slowest, d.unknown, d.newest,
                    coalesce(u.planned, 0) as planned, u.planned_next, u.open_block, u.open_next, u.parked_block, u.pending_rows,

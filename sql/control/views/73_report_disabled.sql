@@ -1,4 +1,4 @@
--- Everything that is switched off, at whatever level: source, module, topic, batch, module in a batch, batch in a batch.
+-- Everything that is switched off or paused, at whatever level: source, module, topic, batch, module in a batch, batch in a batch.
 -- What was removed from the Lineage is not switched off but gone, and is not shown.
 create view dwh.report_disabled as
 select 'source' as level, s.name, null::text as part_of, null::timestamptz as since, null::text as by
@@ -12,6 +12,10 @@ union all
 select 'topic', t.name, t.module, null, null
 from dwh.topic t join dwh.module m on m.name = t.module
 where not t.active and not m.removed
+union all
+select 'topic, paused', t.name, t.module, t.paused_at, t.paused_by
+from dwh.topic t join dwh.module m on m.name = t.module
+where t.paused is not null and t.active and m.active
 union all
 select 'batch', b.name, null, null, null from dwh.batch b where not b.active and not b.removed
 union all
