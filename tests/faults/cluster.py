@@ -71,6 +71,7 @@ class Cluster:
         command = [str(runtime), "-Xmx256m", *java.options(), "-cp", java.class_path([]), f"org.apache.spark.deploy.{name}"]
         own = {
             "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_SCALA_VERSION": "2.13",  # Spark's own scripts would say it: a worker cannot find its jars without it
             "JAVA_HOME": str(self._java_home(runtime)),
             "SPARK_HOME": str(java.package_folder("pyspark")),
         }
