@@ -11,9 +11,7 @@ from dwh_assets.chaos.run import built_in, prepared
 from dwh_assets.chaos.scene import Scene
 from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
-from tests.ingest.conftest import kafka
 
-__all__ = ["kafka"]
 SEED = 8
 
 
