@@ -92,7 +92,7 @@ def lists_in(text: str) -> list[str]:
 def items_of(text: str) -> list[Item]:
     """The entries of an output list. Each ends with the id of its column; what does not is a part of the next one.
 
-    Literals are written without quotes. Where one holds a bracket without its pair, brackets tell nothing, and an entry ends where
+    Literals come without quotes. Where one holds a bracket without its pair, brackets tell nothing, and an entry ends where
     a column is named.
     """
     parts = text.split(", ") if _depth(text) else parts_of(text)
