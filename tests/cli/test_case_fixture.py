@@ -50,4 +50,4 @@ def test_cases_and_rows_run_under_pytest_by_a_fixture_that_the_package_brings(fi
     assert "2 passed" in ended.stdout, ended.stdout + ended.stderr
     assert "1 failed" in ended.stdout
     assert "mart.totals does not read stage.orders" in ended.stdout
-    assert not (files.folder / ".dwh" / "postgres").exists()
+    assert not (files.folder / ".dwh" / "postgres" / "data").exists()
