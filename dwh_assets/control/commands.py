@@ -63,6 +63,7 @@ class CommandStore:
             "batch_instance": start.instance,
             "worker": self.worker,
             "lease": self.lease_seconds,
+            "local_clock": None,
         }
         taken = one(connection.execute(sql("take_topics"), values))
         return Hold(row["topic"], row["topic_id"], taken["token"], self.worker, taken["id"], 1)
