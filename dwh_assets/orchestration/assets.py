@@ -1,29 +1,32 @@
 """One asset per module. Materializing it loads its blocks the way the command line does."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from typing import Any
 
-from dagster import AssetExecutionContext, AssetsDefinition, BackfillPolicy, Config, multi_asset
-from pydantic import Field
+from dagster import AssetsDefinition, BackfillPolicy, Field, multi_asset
 
 from dwh_assets.model.module import Module
 from dwh_assets.orchestration.names import identifier
 from dwh_assets.orchestration.project import Project
-from dwh_assets.orchestration.resources import Offsets, WarehouseSpark
 from dwh_assets.orchestration.runs import run_blocks
 from dwh_assets.orchestration.specs import check_specs, module_spec
 
-
-class Override(Config):
-    """What a person may ask for in the launchpad."""
-
-    override: str = Field(
-        default="",
+# What a person may ask for in the launchpad.
+LAUNCHPAD = {
+    "override": Field(
+        str,
+        default_value="",
         description="A reason to load now in spite of repeat, window and back-off. It is kept in the log.",
     )
+}
 
 
 def module_asset(project: Project, module: Module) -> AssetsDefinition:
+    """Its config and resources are named, not annotated: Dagster would infer them from the signature anew for each asset, a
+    quarter of all that is done for a thousand definitions."""
+
     @multi_asset(
         name=f"load_{identifier(module.name)}",
         specs=[module_spec(project, module)],
@@ -31,8 +34,10 @@ def module_asset(project: Project, module: Module) -> AssetsDefinition:
         can_subset=True,  # checks are reported with the blocks they belong to; a run that loads nothing reports none
         backfill_policy=BackfillPolicy.single_run(),
         op_tags={"dwh/module": module.name},
+        config_schema=LAUNCHPAD,
+        required_resource_keys={"offsets", "pyspark"},
     )
-    def load(context: AssetExecutionContext, config: Override, offsets: Offsets, pyspark: WarehouseSpark) -> Iterator[Any]:
-        yield from run_blocks(context, offsets.engine, module.name, config.override)
+    def load(context) -> Iterator[Any]:  # noqa: ANN001 - an annotation would be resolved a thousand times
+        yield from run_blocks(context, context.resources.offsets.engine, module.name, context.op_config["override"])
 
     return load
