@@ -22,7 +22,7 @@ from tests.workers.process import SETTINGS
 
 Row = dict[str, Any]
 REPOSITORY = Path(__file__).parents[2]
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 @dataclass
