@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import Counter
 from typing import Annotated
 
@@ -32,7 +33,7 @@ def clean(
         out.say(f"there is no {settings.home}; nothing to clean.")
         return
     with nobody_else(settings.home):
-        found = _everything(settings, out, yes) if whole else needless(settings.home, days)
+        found = _everything(settings, out, yes) if whole else needless(settings.home, days, time.time())
         for remain in found:
             remove(remain)
     if whole and not any(settings.home.iterdir()):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from dwh_assets.engine.engine import Engine
@@ -92,4 +92,4 @@ def _observe_newest(engine: Engine, source: SourceTable, look: Row, before: Row 
 def note_late_rows(engine: Engine, source: str, below: datetime, rows: int) -> None:
     """Rows that were found in a block's range after it was read, in a table that does not say when they came: as late as they
     can be, since where in the range they lie is not known."""
-    engine.lateness.add(source, "rows", bucket_of(datetime.now(UTC) - below), rows)
+    engine.lateness.add(source, "rows", bucket_of(engine.database.clock() - below), rows)

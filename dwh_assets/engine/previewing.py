@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.blocks import block_of
@@ -91,7 +90,7 @@ def _next_block(
 def _tail(engine: Engine, module: Module, topic_id: int | None) -> Position:
     state = None if topic_id is None else engine.database.fetch_one(sql("tail_of_loaded"), topic_id=topic_id)
     if state is None:
-        return start_position(module.start, datetime.now(UTC))
+        return start_position(module.start, engine.database.clock())
     return Position(state["last_pos"], int(state["last_id"]))
 
 
@@ -100,7 +99,7 @@ def _cut(
 ) -> Block | None:
     """What is there is taken, whether or not a watermark has passed it: nothing is written."""
     source = engine.source(module.base, lineage, module)
-    newest = source.observe(datetime.now(UTC)).newest
+    newest = source.observe(engine.database.clock()).newest
     if newest is None:
         return None
     plan = Plan(min(sample or module.maxstep, module.maxstep), 1)

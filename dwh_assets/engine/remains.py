@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,9 +21,9 @@ class Remain:
     bytes: int
 
 
-def needless(home: Path, days: float) -> list[Remain]:
+def needless(home: Path, days: float, now: float) -> list[Remain]:
     """Logs that nobody wrote to for so long, and scratch files of servers that do not run. Call it while nothing runs."""
-    before = time.time() - days * DAY_SECONDS
+    before = now - days * DAY_SECONDS
     logs = [path for path in sorted((home / "logs").glob("*")) if path.is_file() and path.stat().st_mtime < before]
     scratch = {path for pattern in SCRATCH for path in home.glob(pattern)}
     return [

@@ -37,7 +37,7 @@ def module_asset(project: Project, module: Module) -> AssetsDefinition:
         config_schema=LAUNCHPAD,
         required_resource_keys={"offsets", "pyspark"},
     )
-    def load(context) -> Iterator[Any]:  # noqa: ANN001 - an annotation would be resolved a thousand times
+    def load(context) -> Iterator[Any]:
         yield from run_blocks(context, context.resources.offsets.engine, module.name, context.op_config["override"])
 
     return load

@@ -66,7 +66,7 @@ def test_nothing_that_decides_about_leases_reads_the_local_clock() -> None:
     package = Path(dwh_assets.__file__).parent
     files = [*(package / "control").glob("*.py"), *(package / "engine").glob("*.py")]
     readings = {f"{file.name}: {name}" for file in files for name in _wall_clock_calls(file)}
-    assert readings == set()
+    assert readings == {"openlineage.py: datetime.now"}  # the times of its events are for people: nothing is decided by them
 
 
 def _wall_clock_calls(file: Path) -> list[str]:
