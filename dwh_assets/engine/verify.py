@@ -98,18 +98,16 @@ def _readable(table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding
 
 
 def left_behind(engine: Engine, lineage: Lineage) -> Iterator[Finding]:
-    """Tables that are not built here and whose folder is ahead of the catalog: the control store was restored without them.
+    """Tables that are not built here and whose folder is ahead of the catalog, after a restore: rows that nobody sees.
 
-    One file alone may be what a writer left that died; several, or one after a restore, are rows that nobody sees."""
+    Without one, such a file is what a writer left that died, or belongs to another catalog over the same folder."""
     store = ReconcileStore(engine.database, engine.worker)
+    if not store.was_restored():
+        return
     for table, pointer in store.pointers().items():
-        if table in lineage.tables:
-            continue
-        ahead = len(newer(engine.catalog, table, pointer))
-        if ahead > 1 or (ahead and store.was_restored()):
+        if table not in lineage.tables and (ahead := len(newer(engine.catalog, table, pointer))):
             repair = "`dwh repair --reconcile --reason ...` reads the newest"
-            text = f"its folder holds {ahead} newer states than the catalog names; {repair}"
-            yield Finding("I1", table, None, text)
+            yield Finding("I1", table, None, f"its folder holds {ahead} newer states than the catalog names; {repair}")
 
 
 def _ledger(engine: Engine) -> Iterator[Finding]:
