@@ -46,7 +46,8 @@ def _code(text: str) -> str:
             continue
         elif text[i] == "`":
             end = text.index("`", i + 1)
-            out.append(re.sub(r"\W", "_", text[i + 1 : end]) or "_")
+            bare = re.sub(r"\W", "_", text[i + 1 : end]) or "_"
+            out.append(f" {bare}" if out and re.search(r"\w$", out[-1]) else bare)  # select`a` is two words
             i = end + 1
             continue
         else:

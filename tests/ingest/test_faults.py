@@ -87,7 +87,7 @@ def test_two_workers_at_once_take_every_event_in_once(loaded: Stream, nursery: N
 def test_a_broker_that_restarts_in_the_middle_of_a_block_costs_time_only(
     loaded: Stream, nursery: Nursery, kafka: KafkaServer
 ) -> None:
-    worker = start(loaded, nursery, "reader", "stage.before=stop")
+    worker = start(loaded, nursery, "reader", "stage.before=stop*1")
     worker.wait_until_stopped()
     kafka.kill()
     worker.resume()
