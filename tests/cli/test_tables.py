@@ -140,6 +140,7 @@ def test_a_preview_shows_the_next_block_of_a_table_that_is_not_in_force_and_writ
     before = state(shop)
     write_files(
         shop.folder,
+        **FILES,
         **{
             "lineage/mart/big.yaml": f"table: mart.big\ndepends_on: [stage.orders]\n{SMALL}",
             "sql/transforms/mart/big.sql": "select pos, id, amount * 100 as big from {{ block }}\n",
@@ -164,9 +165,9 @@ def test_a_preview_shows_the_next_block_of_a_table_that_is_not_in_force_and_writ
 
 def test_cases_run_on_given_rows_with_parameters_bounds_and_a_readable_difference(shop: Project) -> None:
     before = state(shop)
-    write_files(shop.folder, **{"tests/transforms/now.yaml": CASES})
+    write_files(shop.folder, **FILES, **{"tests/transforms/now.yaml": CASES})
     assert "2 passed, 0 failed" in shop.ok("test").out
-    write_files(shop.folder, **{"tests/transforms/now.yaml": CASES + WRONG})
+    write_files(shop.folder, **FILES, **{"tests/transforms/now.yaml": CASES + WRONG})
     failed = shop.dwh("test")
     assert failed.code == 1
     assert "differs (k 0): v: expected 5, got 4" in failed.out
