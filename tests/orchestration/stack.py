@@ -86,6 +86,11 @@ class Stack:
     def stop_sensor(self, name: str) -> None:
         self.ask(STOP, id=self.sensor(name)["id"])
         assert self.sensor(name)["status"] == "STOPPED"
+        eventually(lambda: self._rests(name), f"the end of the tick that {name} had begun")
+
+    def _rests(self, name: str) -> bool | None:
+        """A tick that was begun before it was stopped still asks for runs."""
+        return None if any(tick["status"] == "STARTED" for tick in self.sensor(name)["ticks"]) else True
 
     def run(self, run_id: str) -> DagsterRun:
         run = self.instance.get_run_by_id(run_id)
