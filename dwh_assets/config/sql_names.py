@@ -51,7 +51,9 @@ def hint_problems(statement: Statement) -> Iterator[tuple[int, str]]:
                 yield offset, f"the hint {name} is not allowed; allowed are {', '.join(sorted(HINTS))}"
 
 
-def _hint_name(entry: exp.Expr) -> str:
+def _hint_name(entry: exp.Expr | str) -> str:
+    if isinstance(entry, str):
+        return entry.lower()  # a hint that the parser does not understand stays a piece of text
     if isinstance(entry, exp.Func) and not isinstance(entry, exp.Anonymous):
         return entry.sql_name().lower()  # a hint named like a function, as coalesce(2)
     return str(entry.name or entry.this).lower()

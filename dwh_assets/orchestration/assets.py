@@ -38,6 +38,7 @@ def module_asset(project: Project, module: Module) -> AssetsDefinition:
         required_resource_keys={"offsets", "pyspark"},
     )
     def load(context) -> Iterator[Any]:
-        yield from run_blocks(context, context.resources.offsets.engine, module.name, context.op_config["override"])
+        override = context.op_execution_context.op_config["override"]
+        yield from run_blocks(context, context.resources.offsets.engine, module.name, override)
 
     return load
