@@ -108,7 +108,7 @@ def spark_server(run_folder: Path) -> Iterator[SparkServer]:
 def kafka(run_folder: Path) -> Iterator[KafkaServer]:
     """One real broker for the run."""
     server = KafkaServer(load_settings(home=run_folder))
-    server.start()
+    server.start(timeout=240)
     yield server
     server.stop()
 

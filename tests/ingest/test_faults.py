@@ -8,7 +8,7 @@ import pytest
 
 from dwh_assets.model.failpoints import POINTS
 from dwh_assets.sources.kafka.server import KafkaServer
-from tests.faults.nursery import Nursery, Worker
+from tests.faults.nursery import Nursery, Worker, eventually
 from tests.ingest.stream import TABLE, Stream, event
 
 TELLING = ("plan.inside", "stage.after", "publish.after", "commit.pointers", "commit.after")
@@ -103,7 +103,7 @@ def test_while_the_broker_is_away_its_topic_waits_and_says_so(loaded: Stream, ka
     assert "does not answer" in str(loaded.problem())
     assert loaded.products() == [1, 2]
     kafka.start()
-    loaded.project.load()
+    eventually(lambda: loaded.project.load() or None, "a block, once the broker answers again")
     assert_whole(loaded)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -39,18 +40,26 @@ def test_its_command_line_holds_no_secret(spark_server: SparkServer, run_folder:
     assert secret not in " ".join(process.environ().values())
 
 
-def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(spark_server: SparkServer, run_folder: Path) -> None:
-    session = open_plain_session(spark_server.start())
+@pytest.fixture
+def own_server(tmp_path: Path) -> Iterator[SparkServer]:
+    """One that nobody else holds a session of."""
+    server = SparkServer(load_settings(home=tmp_path, spark_master="local[1]", spark_memory="1g"))
+    yield server
+    server.stop()
+
+
+def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(own_server: SparkServer, tmp_path: Path) -> None:
+    session = open_plain_session(own_server.start(timeout=240))
     assert session.range(3).count() == 3
-    killed = pid_of(run_folder)
+    killed = pid_of(tmp_path)
     os.kill(killed, signal.SIGKILL)
     begun = time.monotonic()
     with pytest.raises(SparkDown), spark_errors():
         session.range(3).count()
     assert time.monotonic() - begun < 15
-    assert not spark_server.running()
-    fresh = open_plain_session(spark_server.start(timeout=240))
-    assert pid_of(run_folder) != killed
+    assert not own_server.running()
+    fresh = open_plain_session(own_server.start(timeout=240))
+    assert pid_of(tmp_path) != killed
     assert fresh.range(4).count() == 4
     fresh.stop()
 
