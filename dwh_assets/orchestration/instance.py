@@ -48,8 +48,8 @@ def _configuration(settings: Settings) -> dict[str, Any]:
         # A run may wait long for a free worker; that its worker lives is asked for apart from that.
         "run_monitoring": {"enabled": True, "start_timeout_seconds": 86_400, "poll_interval_seconds": 10},
         "compute_logs": {
-            "module": "dagster._core.storage.local_compute_log_manager",
-            "class": "LocalComputeLogManager",
+            "module": "dwh_assets.orchestration.output",
+            "class": "RunOutput",
             "config": {"base_dir": str(folder / "logs")},
         },
         "local_artifact_storage": {
