@@ -12,6 +12,7 @@ class Plan:
 
 
 UNSETTLED = 2
+FIRST = 4  # times maxstep: a first block this small still gives a fair rate, and one of maxstep is a block too many in a backlog
 
 
 def next_blocks(
@@ -20,11 +21,11 @@ def next_blocks(
     """Blocks of `maxstep` rows, up to `stretch` times larger while behind, sized to take about `block_seconds` each.
 
     A larger size costs nothing when there is no backlog: the cut ends at the last row. A topic without a measured rate plans
-    one block, so that its first real figure sizes the rest; and it plans few while its size still follows its rate, as the
-    first figures of a cold start are far too low for all that is to come.
+    one block, somewhat larger, so that its first real figure sizes the rest; and it plans few while its size still follows its
+    rate, as the first figures of a cold start are far too low for all that is to come.
     """
     if rows_per_second is None:
-        return Plan(maxstep, 1)
+        return Plan(maxstep * min(stretch, FIRST), 1)
     wanted = int(rows_per_second * block_seconds)
     size = max(maxstep, min(wanted, maxstep * stretch))
     follows = maxstep < size < maxstep * stretch

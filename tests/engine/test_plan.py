@@ -20,19 +20,19 @@ def tick(project: Project, topic: str) -> int:
 
 def test_a_topic_that_is_behind_plans_ahead_in_larger_blocks_once_its_speed_is_known(project: Project) -> None:
     project.source("src.behind")
-    project.append("src.behind", rows(0, 100))
-    project.module("behind.rows", "src.behind", maxstep="4", stretch="3", ahead="4")
+    project.append("src.behind", rows(0, 150))
+    project.module("behind.rows", "src.behind", maxstep="4", stretch="5", ahead="4")
     project.apply()
     assert tick(project, "behind.rows") == 1
-    assert [b["planned_rows"] for b in project.blocks("behind.rows")] == [4]
+    assert [b["planned_rows"] for b in project.blocks("behind.rows")] == [16]
     project.engine.database.execute("update dwh.topic set rows_per_second = 1000 where name = 'behind.rows'")
     project.engine.database.execute("delete from dwh.block where status = 'planned'")
     project.engine.database.execute("update dwh.topic set examined = null where name = 'behind.rows'")
     assert tick(project, "behind.rows") == 4
-    assert [b["planned_rows"] for b in project.blocks("behind.rows")] == [12] * 4
+    assert [b["planned_rows"] for b in project.blocks("behind.rows")] == [20] * 4
     assert tick(project, "behind.rows") == 0
     project.load("behind.rows")
-    assert project.rows("behind.rows", "id") == [(n,) for n in range(100)]
+    assert project.rows("behind.rows", "id") == [(n,) for n in range(150)]
     assert project.blocks("behind.rows")[-1]["takes_all"]
 
 
