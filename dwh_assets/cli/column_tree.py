@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from rich.markup import escape
@@ -13,6 +12,7 @@ from dwh_assets.control.column_lineage import ColumnLineageStore, lineage_of_row
 from dwh_assets.control.database import Database
 from dwh_assets.model.column_graph import ColumnGraph, Step
 from dwh_assets.model.errors import UnknownTopic
+from dwh_assets.model.near import did_you_mean
 
 Row = dict[str, Any]
 KINDS = {"identity": "as it is", "transformation": "computed", "aggregation": "summed up"}
@@ -53,11 +53,10 @@ def _require(graph: ColumnGraph, rows: dict[str, Row], table: str, column: str) 
         raise UnknownTopic("nothing is known of columns yet; `dwh lineage apply` asks Spark, and so does the first loaded block.")
     if table in graph.columns:
         known = graph.columns[table]
-        near = get_close_matches(column, known, n=3) or known
-        raise UnknownTopic(f"{table} has no column {column!r}; it has {', '.join(near)}.")
-    near = get_close_matches(table, graph.columns, n=3)
-    hint = f"; near are {', '.join(near)}" if near else ""
-    raise UnknownTopic(f"nothing is known of a table {table!r}{hint}. `dwh lineage show` lists the modules.")
+        hint = did_you_mean(column, known)
+        raise UnknownTopic(f"{table} has no column {column!r}.{hint} It has {', '.join(known)}.")
+    hint = did_you_mean(table, graph.columns)
+    raise UnknownTopic(f"nothing is known of a table {table!r}.{hint} `dwh lineage show` lists the modules.")
 
 
 def _print(title: str, step: Step, empty: str) -> None:

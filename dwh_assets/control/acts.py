@@ -51,12 +51,9 @@ class ActStore:
 
     @contextmanager
     def _act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:
-        require_reason(code.lower(), topic, reason)
-        with self.database.transaction() as connection:
-            row = lock_topic(connection, topic)
-            log_event(connection, code, what + reason, who=self.who, kind="act", topic=topic)
-            connection.execute(sql("raise_token"), {"topic_id": row["id"]})
-            yield Act(connection, row)
+        with self._quiet_act(topic, code, reason, what) as act:
+            act.connection.execute(sql("raise_token"), {"topic_id": act.topic["id"]})
+            yield act
 
     @contextmanager
     def _quiet_act(self, topic: str, code: str, reason: str, what: str = "") -> Iterator[Act]:

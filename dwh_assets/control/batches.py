@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
 import psycopg
@@ -18,6 +17,7 @@ from dwh_assets.control.statements import sql
 from dwh_assets.model.batch import Batch
 from dwh_assets.model.errors import LeaseLost, UnknownBatch
 from dwh_assets.model.evaluation import BatchFacts, Decision, LinkState, evaluate_batch, skipped
+from dwh_assets.model.near import did_you_mean
 
 Connection = psycopg.Connection[Any]
 Row = dict[str, Any]
@@ -132,8 +132,7 @@ def lock_batch(connection: Connection, name: str) -> Row:
 
 
 def unknown_batch(name: str, known: Sequence[str]) -> UnknownBatch:
-    near = get_close_matches(name, known, n=2)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
+    hint = did_you_mean(name, known)
     return UnknownBatch(f"there is no batch {name!r}.{hint} `dwh batch list` shows them all. Nothing was run.")
 
 

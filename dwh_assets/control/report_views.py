@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from typing import Any
 
 from psycopg.sql import SQL, Identifier
@@ -10,6 +9,7 @@ from psycopg.sql import SQL, Identifier
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import UnknownReport
+from dwh_assets.model.near import did_you_mean
 
 Row = dict[str, Any]
 
@@ -39,6 +39,4 @@ class ReportViews:
 
 
 def _unknown(name: str, known: list[str]) -> UnknownReport:
-    near = get_close_matches(name, known, n=2, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UnknownReport(f"there is no report {name!r}.{hint} There are {', '.join([*known, 'html'])}.")
+    return UnknownReport(f"there is no report {name!r}.{did_you_mean(name, known)} There are {', '.join([*known, 'html'])}.")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from difflib import get_close_matches
 from typing import Any
 
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import UnknownBlock, UnknownTopic
+from dwh_assets.model.near import did_you_mean
 from dwh_assets.model.position import Position
 
 Row = dict[str, Any]
@@ -115,10 +115,8 @@ class Reports:
 
     def _unknown(self, name: str) -> UnknownTopic:
         known = [row["name"] for row in self.database.fetch(sql("report_names"))]
-        near = get_close_matches(name, known, n=3, cutoff=0.5) or [k for k in known if name.partition(".")[2] in k][:3]
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
         ending = "`dwh status` lists them all." if known else "No Lineage is in force yet; `dwh lineage apply` puts one in force."
-        return UnknownTopic(f"there is no topic or table {name!r}.{hint} {ending}")
+        return UnknownTopic(f"there is no topic or table {name!r}.{did_you_mean(name, known)} {ending}")
 
 
 def _listed(topics: Topics) -> list[str] | None:

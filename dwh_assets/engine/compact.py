@@ -36,7 +36,7 @@ def _at_rest(engine: Engine, table: str) -> list[Heap]:
 def _position(engine: Engine, lineage: Lineage, table: str) -> tuple[str, ...]:
     """What the rows are sorted by; nothing where the table does not hold its position."""
     columns = set(engine.catalog.load(table).schema().column_names)
-    position = next(module.position for module in lineage.modules if module.table == table)
+    position = lineage.builders(table)[0].position
     return position if columns.issuperset(position) else ()
 
 

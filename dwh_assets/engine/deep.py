@@ -20,7 +20,7 @@ STEADY = ("step", "one_day_step", "range", "reload")  # the others change rows o
 
 
 def has_steady_rows(lineage: Lineage, table: str) -> bool:
-    return all(module.processor in STEADY for module in lineage.modules if module.table == table)
+    return all(module.processor in STEADY for module in lineage.builders(table))
 
 
 def changed_blocks(engine: Engine, table: str) -> Iterator[tuple[str, int, str]]:

@@ -59,6 +59,6 @@ def _planned(engine: Engine, lineage: Lineage, name: str) -> list[TableColumn]:
 
 def _commented(lineage: Lineage, name: str, columns: list[TableColumn]) -> list[TableColumn]:
     """With what the files of its modules say of them."""
-    texts = {column: text for module in lineage.modules if module.table == name for column, text in module.columns.items()}
-    keys = {column for module in lineage.modules if module.table == name for column in module.key}
+    texts = {column: text for module in lineage.builders(name) for column, text in module.columns.items()}
+    keys = {column for module in lineage.builders(name) for column in module.key}
     return [replace(c, comment=texts.get(c.name, c.comment), key=c.key or c.name in keys) for c in columns]

@@ -113,7 +113,7 @@ class Engine:
             return self._events(declared, lineage)
         if declared is not None:
             return self._outside(declared, reader or declared)
-        builders = [m for m in lineage.modules if m.table == name]
+        builders = lineage.builders(name)
         if not builders:
             raise SourceError(f"table {name} is neither built here nor declared in lineage/sources/.")
         columns = reader or builders[0]

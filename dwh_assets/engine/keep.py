@@ -19,7 +19,7 @@ BLOCKS = 500  # whose rows are taken out at once
 
 def keep(engine: Engine, lineage: Lineage, table: str, report: Report, rehearsal: bool = False) -> Result:
     """Remove the blocks of a table's modules that end before now - keep."""
-    modules = [module for module in lineage.modules if module.table == table and module.keep is not None]
+    modules = [module for module in lineage.builders(table) if module.keep is not None]
     if rehearsal:
         found = [_to_expire(engine, module, None) for module in modules]
         return Result(TASK, table, {"blocks": sum(len(e.blocks) for e in found), "rows": sum(e.rows for e in found)})

@@ -135,7 +135,7 @@ def _published(engine: Engine, table: str) -> Iterator[Finding]:
 
 def _rows_by_block(engine: Engine, lineage: Lineage, table: str) -> Iterator[Finding]:
     """Each committed block is in the table with the rows and the hash sum that the ledger says, and nothing else is (I1, I5)."""
-    modules = [m for m in lineage.modules if m.table == table]
+    modules = lineage.builders(table)
     if not modules or any(processor_named(m.processor).forgets for m in modules):
         yield from _uncommitted(engine, table, _count_blocks(engine, table))
         return
@@ -203,7 +203,7 @@ def _same_rows(engine: Engine, lineage: Lineage, module: Module, topic: str, row
     valued = bound(module, resolve(lineage.parameters, (), module.parameters))
     if module.processor not in PLAIN or not keeps_rows(valued, engine.settings.transforms_folder):
         return
-    if len([m for m in lineage.modules if m.table == module.table]) > 1:
+    if len(lineage.builders(module.table)) > 1:
         return
     table = engine.source(module.table, lineage, module)
     bounds = Bounds(Position(row["last_pos"], int(row["last_id"])), Position(row["next_pos"], int(row["next_id"])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from typing import Any, Literal
 
 from dwh_assets.model.batch import Batch, Command
@@ -141,7 +142,22 @@ class Lineage:
         return sorted({table for module in self.modules for table in module.tables})
 
     def module(self, name: str) -> Module:
-        return next(m for m in self.modules if m.name == name)
+        return self._by_name[name]
+
+    def builders(self, table: str) -> tuple[Module, ...]:
+        """The modules that build a table: none for a source, one for each tag."""
+        return tuple(self._by_table.get(table, ()))
+
+    @cached_property
+    def _by_name(self) -> dict[str, Module]:
+        return {module.name: module for module in self.modules}
+
+    @cached_property
+    def _by_table(self) -> dict[str, list[Module]]:
+        found: dict[str, list[Module]] = {}
+        for module in self.modules:
+            found.setdefault(module.table, []).append(module)
+        return found
 
     def batch(self, name: str) -> Batch:
         return next(b for b in self.batches if b.name == name)

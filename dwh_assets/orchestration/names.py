@@ -30,8 +30,7 @@ def module_key(module: Module) -> AssetKey:
 
 def table_keys(lineage: Lineage, table: str) -> list[AssetKey]:
     """The assets that a table stands for: one for each module that builds it, or the source itself."""
-    builders = [module_key(module) for module in lineage.modules if module.table == table]
-    return builders or [AssetKey(table.split("."))]
+    return [module_key(module) for module in lineage.builders(table)] or [AssetKey(table.split("."))]
 
 
 def input_keys(lineage: Lineage, module: Module) -> list[AssetKey]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
 
 from pyiceberg.table import Table
 
@@ -13,7 +12,7 @@ from dwh_assets.model.column import TableColumn
 from dwh_assets.warehouse.bounds import Value
 from dwh_assets.warehouse.catalog import MAIN, Catalog
 from dwh_assets.warehouse.file_stats import FileStat
-from dwh_assets.warehouse.manifests import data_files
+from dwh_assets.warehouse.manifests import data_files, extreme
 from dwh_assets.warehouse.schemas import sql_type
 
 
@@ -62,8 +61,8 @@ def holding_of(catalog: Catalog, name: str) -> Holding:
         partitioned_by=", ".join(part.name for part in table.spec().fields),
         partitions=_partitions(table, files),
         nulls=_nulls(files),
-        lower=_extreme(files, "lower"),
-        upper=_extreme(files, "upper"),
+        lower=extreme(files, "lower"),
+        upper=extreme(files, "upper"),
     )
 
 
@@ -88,12 +87,3 @@ def _nulls(files: list[FileStat]) -> dict[str, int]:
     names = {name for file in files for name in file.nulls}
     # A file from before a column was added counts nothing for it: all its rows are null there.
     return {name: sum(file.nulls.get(name, file.rows) for file in files) for name in names}
-
-
-def _extreme(files: list[FileStat], side: str) -> dict[str, Value]:
-    best = min if side == "lower" else max
-    found: dict[str, Any] = {}
-    for file in files:
-        for name, value in getattr(file, side).items():
-            found[name] = best(found[name], value) if name in found else value
-    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from difflib import get_close_matches
 from typing import Any
 
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, EqualTo, IsNull
@@ -12,6 +11,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, PrimitiveType, TimestampType, TimestamptzType
 
 from dwh_assets.model.errors import UnknownColumn
+from dwh_assets.model.near import did_you_mean
 from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.schemas import sql_type
 
@@ -58,6 +58,4 @@ def _written(type_: IcebergType, text: str) -> str:
 
 
 def _unknown(name: str, column: str, known: list[str]) -> UnknownColumn:
-    near = get_close_matches(column, known, n=2, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return UnknownColumn(f"table {name} has no column {column!r}.{hint} It has {', '.join(known)}.")
+    return UnknownColumn(f"table {name} has no column {column!r}.{did_you_mean(column, known)} It has {', '.join(known)}.")

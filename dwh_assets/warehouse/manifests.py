@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -51,8 +51,8 @@ def staged(catalog: Catalog, fork: Fork) -> Staged:
         rows=sum(file.rows for file in files),
         bytes=sum(file.bytes for file in files),
         nulls=_sums(files),
-        lower=_extreme(files, "lower"),
-        upper=_extreme(files, "upper"),
+        lower=extreme(files, "lower"),
+        upper=extreme(files, "upper"),
         only_appends=all(_operation(snapshot) == Operation.APPEND for snapshot in own),
         tip=ref.snapshot_id,
         added=files,
@@ -119,7 +119,7 @@ def _sums(files: tuple[FileStat, ...]) -> dict[str, int]:
     return {name: sum(file.nulls[name] for file in files) for name in sorted(names)}
 
 
-def _extreme(files: tuple[FileStat, ...], side: str) -> dict[str, Any]:
+def extreme(files: Sequence[FileStat], side: str) -> dict[str, Any]:
     best = min if side == "lower" else max
     found: dict[str, Any] = {}
     for file in files:

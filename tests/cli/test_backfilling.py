@@ -55,7 +55,7 @@ def test_a_backfill_is_estimated_paused_resumed_done_in_blocks_and_told_of(proje
         ("mart.totals", "total", "aggregation")
     ]
     assert "stage.orders.amount as it is" in project.ok("lineage", "show", "fact.orders.amount").out
-    assert "it has amount" in project.dwh("lineage", "show", "fact.orders.amout").err
+    assert "Did you mean amount?" in project.dwh("lineage", "show", "fact.orders.amout").err
 
     tree = project.ok("why", "fact.orders").out
     assert "its last 4 blocks took" in tree
