@@ -19,6 +19,12 @@ def test_help_groups_the_commands_and_documents_the_exit_codes(files: Project):
     assert files.ok("--version").out.startswith("dwh ")
 
 
+def test_the_command_alone_shows_what_there_is(files: Project):
+    answer = files.dwh()
+    assert "Start here: dwh init shop" in answer.out
+    assert answer.err == ""
+
+
 def test_the_files_are_checked_without_any_server(files: Project):
     found = files.ok("lineage", "check", "--json").json
     assert (found["modules"], found["sources"], found["batches"], found["problems"]) == (2, 1, 0, [])
