@@ -97,6 +97,8 @@ def settings(
 ) -> None:
     given = {"home": home, "project": project}
     context.obj = load_settings(**{name: value for name, value in given.items() if value is not None})
+    if (folder := str(context.obj.project)) not in sys.path:
+        sys.path.append(folder)  # transforms and processors in Python lie in the project, as Dagster finds them there, too
 
 
 _GROUPS = {

@@ -93,3 +93,10 @@ def test_a_reader_that_closes_the_pipe_hears_no_complaint(files: Project):
     command = f"{Path(sys.executable).parent / 'dwh'} lineage schema | head -n 1"
     ended = subprocess.run(command, shell=True, env=os.environ | files.environment, capture_output=True, text=True)
     assert (ended.stdout.strip(), ended.stderr) == ("{", "")
+
+
+def test_python_of_the_project_is_found_in_its_folder_from_anywhere(project: Project):
+    (project.folder / "rows_beside_the_lineage.py").write_text("def doubled(block):\n    return block.union(block)\n")
+    file = project.folder / "lineage/fact/orders.yaml"
+    file.write_text(file.read_text() + 'transforms: ["rows_beside_the_lineage:doubled"]\n')
+    assert len(project.ok("preview", "fact.orders", "--json").json["rows"]) == 20
