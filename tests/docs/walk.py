@@ -12,7 +12,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
+from dwh_assets.config.machine import free_port
+from dwh_assets.config.settings import load_settings
+from dwh_assets.orchestration.instance import prepare_home
 from tests.cli.conftest import Project
 from tests.docs.pages import Command, File, Page
 from tests.docs.parsing import command_of
@@ -73,13 +77,25 @@ class Walk:
         if not step.words:
             self.exported |= step.variables
         elif step.words[0] == "export":
-            self.exported |= dict(os.path.expandvars(word).partition("=")[::2] for word in step.words[1:])  # type: ignore[misc]
+            self._export(step.words[1:])
         elif step.words[0] == "cd":
             self.project = self.make_empty(self.project.folder / step.words[1])
         elif not any(re.match(pattern, line) for pattern in EXEMPT):
             service = next((service for pattern, service in SERVICES.items() if re.match(pattern, line)), None)
             return self._ended(step) if service is None else self._served(step, line, service)
         return None
+
+    def _export(self, words: tuple[str, ...]) -> None:
+        for word in words:
+            name, _, value = word.partition("=")
+            # A database of the reader's is the test's own one.
+            self.exported[name] = (
+                self.project.environment["DWH_POSTGRES_URL"]
+                if "@HOST" in value
+                else value.replace("$PWD", str(self.project.folder))
+            )
+        if "DAGSTER_HOME" in self.exported:  # a `dwh up` has been there before
+            prepare_home(load_settings(home=self.project.folder / ".dwh", project=self.project.folder))
 
     def _environment(self, step: Command) -> dict[str, str]:
         """What the test's own servers are named by comes before the examples of a page."""
@@ -113,16 +129,20 @@ class Walk:
         )
 
     def _served(self, step: Command, line: str, service: Service) -> str | None:
-        if line in self.started:
+        place = f"{self.project.folder.name}: {line}"
+        if place in self.started:
             return None
-        self.started.add(line)
+        self.started.add(place)
         words = [self._filled(word, step) for word in step.words]
+        if "-p" in words:
+            words[words.index("-p") + 1] = str(free_port())
         terminal = Terminal([program(words[0]), *words[1:]], os.environ | self._environment(step) | {"TERM": "xterm"})
         try:
             terminal.wait_for(service.ready)
             code = terminal.end(service.typed)
         finally:
-            terminal.kill()
+            if terminal.kill():
+                self.project.dwh("down")  # what it has started goes with it
         return None if code == service.code else f"{step}\nended with {code}\n{terminal.said[-4000:]}"
 
     def _filled(self, word: str, step: Command) -> str:
@@ -134,13 +154,18 @@ class Walk:
     def block_of(self, step: Command) -> str:
         """The block that a reader of this line would look up before it."""
         if step.words[1] == "deadletter":
-            return str(self.project.ok("deadletter", "list", "--json").json[0]["block"])
-        return str(next(block["id"] for block in self.project.ok("blocks", "quality.refunds", "--json").json))
+            return str(self.project.ok("deadletter", "list", "--json").json[0]["block_id"])
+        return str(self._block("quality.refunds", "parked")["id"])
 
     def partition(self, step: Command) -> str:
         """The newest block of the payments, as Dagster names it."""
-        block = self.project.ok("blocks", "fact.payments", "--json").json[0]
+        block = self._block("fact.payments", "committed")
         return f"{block['next_pos'][:10].replace('-', '')}-{block['seq']:06}"
+
+    def _block(self, topic: str, status: str) -> dict[str, Any]:
+        found = [block for block in self.project.ok("blocks", topic, "--json").json if block["status"] == status]
+        assert found, f"{topic} has no block that is {status}"
+        return found[-1]
 
 
 FILLED: dict[str, Callable[[Walk, Command], str]] = {
@@ -187,12 +212,15 @@ class Terminal:
             os.write(self._ours, typed)
         return self._process.wait(END_SECONDS)
 
-    def kill(self) -> None:
-        if self._process.poll() is None:
+    def kill(self) -> bool:
+        """Whether it was still there."""
+        alive = self._process.poll() is None
+        if alive:
             os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait()
         self._reader.join(5)
         os.close(self._ours)
+        return alive
 
     def _read(self) -> None:
         while True:
