@@ -22,7 +22,7 @@ from tests.conftest import run_sql, with_database
 from tests.docs.pages import ROOT
 
 PARTS = ("lineage", "sql/transforms", "tests/transforms", "dwh.toml", "workspace.yaml")
-PAST = timedelta(hours=4)
+SCALE, PAST = 0.2, timedelta(hours=2)
 OPEN_FOR = timedelta(minutes=6)  # the shop's undeclared version of its events is sent after five minutes
 SEVERAL_BLOCKS = ("maxstep: 1_000\nstretch: 4\n", "maxstep: 300\nstretch: 1\n")  # so few rows would be one block
 _numbers = itertools.count(1)
@@ -110,7 +110,7 @@ def _feed(url: str, warehouse: Path, brokers: str) -> None:
     """Some hours of past, and minutes in which the shop was open, in steps after which it would not count as closed."""
     catalog = Catalog(url, str(warehouse))
     now = datetime.now(UTC)
-    feed = Feed(catalog, url, past=PAST, brokers=brokers)
+    feed = Feed(catalog, url, scale=SCALE, past=PAST, brokers=brokers)
     feed.prepare(now - OPEN_FOR)
     feed.backlog()
     for minutes in (2, 4, 6):

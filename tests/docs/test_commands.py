@@ -95,7 +95,7 @@ def test_the_files_that_a_page_shows_are_sound(page: Page, tmp_path: Path) -> No
 
 
 @by_name([page for page in WITH_COMMANDS if page.name in FIRST])
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1800)
 def test_a_new_reader_can_follow_the_page(
     page: Page, copied: Callable[..., Project], started: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,7 +104,7 @@ def test_a_new_reader_can_follow_the_page(
 
 @pytest.mark.exhaustive
 @by_name([page for page in WITH_COMMANDS if page.name not in FIRST])
-@pytest.mark.timeout(1200)
+@pytest.mark.timeout(1800)
 def test_a_page_can_be_followed(
     page: Page, copied: Callable[..., Project], started: set[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
