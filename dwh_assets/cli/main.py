@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated
 
@@ -96,6 +97,8 @@ def settings(
 ) -> None:
     given = {"home": home, "project": project}
     context.obj = load_settings(**{name: value for name, value in given.items() if value is not None})
+    if (folder := str(context.obj.project)) not in sys.path:
+        sys.path.append(folder)  # transforms and processors in Python lie in the project, as Dagster finds them there, too
 
 
 _GROUPS = {
@@ -187,8 +190,8 @@ def _was_interrupted(end: SystemExit) -> bool:
 
 def with_sample_size(arguments: Sequence[str]) -> list[str]:
     """`--sample` alone means `--sample 10`."""
-    following = [*arguments[1:], ""]
-    bare = [word == "--sample" and not after.isdecimal() for word, after in zip(arguments, following, strict=True)]
+    words = [*arguments, ""]
+    bare = [word == "--sample" and not after.isdecimal() for word, after in pairwise(words)]
     return [f"{word}=10" if is_bare else word for word, is_bare in zip(arguments, bare, strict=True)]
 
 

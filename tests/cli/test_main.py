@@ -19,6 +19,12 @@ def test_help_groups_the_commands_and_documents_the_exit_codes(files: Project):
     assert files.ok("--version").out.startswith("dwh ")
 
 
+def test_the_command_alone_shows_what_there_is(files: Project):
+    answer = files.dwh()
+    assert "Start here: dwh init shop" in answer.out
+    assert answer.err == ""
+
+
 def test_the_files_are_checked_without_any_server(files: Project):
     found = files.ok("lineage", "check", "--json").json
     assert (found["modules"], found["sources"], found["batches"], found["problems"]) == (2, 1, 0, [])
@@ -87,3 +93,10 @@ def test_a_reader_that_closes_the_pipe_hears_no_complaint(files: Project):
     command = f"{Path(sys.executable).parent / 'dwh'} lineage schema | head -n 1"
     ended = subprocess.run(command, shell=True, env=os.environ | files.environment, capture_output=True, text=True)
     assert (ended.stdout.strip(), ended.stderr) == ("{", "")
+
+
+def test_python_of_the_project_is_found_in_its_folder_from_anywhere(project: Project):
+    (project.folder / "rows_beside_the_lineage.py").write_text("def doubled(block):\n    return block.union(block)\n")
+    file = project.folder / "lineage/fact/orders.yaml"
+    file.write_text(file.read_text() + 'transforms: ["rows_beside_the_lineage:doubled"]\n')
+    assert len(project.ok("preview", "fact.orders", "--json").json["rows"]) == 20
