@@ -18,7 +18,7 @@ from dwh_assets.model.position import Bounds
 def preview(
     context: typer.Context,
     table: Annotated[
-        str, typer.Argument(help="a table of lineage/, in force or not: db.table[#tag][:shard]", show_default=False)
+        str, typer.Argument(help=r"a table of lineage/, in force or not: db.table\[#tag][:shard]", show_default=False)
     ],
     rows: Annotated[int, typer.Option("--rows", min=1, help="How many rows to show.")] = 20,
     sample: Annotated[

@@ -28,7 +28,7 @@ def replay(
     last: Annotated[int, typer.Option("--last", min=1, max=200, help="How many blocks, the newest.")] = 3,
     sql: Annotated[
         Path | None,
-        typer.Option("--sql", help="A changed transform, held against the project's. [default: project against table]"),
+        typer.Option("--sql", help=r"A changed transform, held against the project's. \[default: project against table]"),
     ] = None,
     rows: Annotated[int, typer.Option("--rows", min=0, help="Show so many rows that differ.")] = 5,
     as_json: Json = False,

@@ -28,7 +28,7 @@ STOPPING = "stopping after the blocks that are being loaded; one that takes long
 def up(
     context: typer.Context,
     feed: Annotated[
-        bool | None, typer.Option("--feed/--no-feed", help="Feed the demo's sources. [default: DWH_DEMO_FEED]")
+        bool | None, typer.Option("--feed/--no-feed", help=r"Feed the demo's sources. \[default: DWH_DEMO_FEED]")
     ] = None,
     dagster: Annotated[
         bool, typer.Option("--dagster/--no-dagster", help="Load by Dagster, with its UI, or by a plain loop.")

@@ -26,8 +26,10 @@ def _position(value: Any) -> Any:
 
 
 class PositionForm(Form):
-    pos: datetime
-    id: StrictInt
+    """A position, written as `[pos, id]`."""
+
+    pos: datetime = Field(description="an instant; without a zone it is UTC")
+    id: StrictInt = Field(description="what orders rows of the same instant")
 
 
 Bound = Annotated[PositionForm, BeforeValidator(_position)]
@@ -36,26 +38,26 @@ Bound = Annotated[PositionForm, BeforeValidator(_position)]
 class BlockForm(Form):
     """The bounds of the block: rows beyond them are in the base table, and not in the block."""
 
-    last: Bound
-    next: Bound
+    last: Bound = Field(description="the position before its first row")
+    next: Bound = Field(description="the position of its last row")
 
 
 class CaseForm(Form):
     """One case. Tables that are not given are empty."""
 
-    name: Text
-    given: dict[Table, Rows]
-    expect: Rows
+    name: Text = Field(description="what it shows; unique in its file")
+    given: dict[Table, Rows] = Field(description="table -> its rows, each column -> value")
+    expect: Rows = Field(description="the rows that the transforms give, in any order")
     parameters: dict[Column, Any] = Field({}, description="values in place of those that the Lineage declares")
-    block: BlockForm | None = None
+    block: BlockForm | None = Field(None, description="which rows of the base table are the block; without it, all of them")
 
 
 class CasesForm(Form):
-    """A file of cases for one module."""
+    """`tests/transforms/*.yaml`: cases for the transforms of one module, run by `dwh test`."""
 
-    table: ModuleName
+    table: ModuleName = Field(description="the module")
     types: dict[Table, dict[Column, Text]] = Field({}, description="table -> column -> type, where it is not the real one")
-    cases: Annotated[list[CaseForm], Field(min_length=1)]
+    cases: Annotated[list[CaseForm], Field(min_length=1)] = Field(description="what is given, and what should come of it")
 
 
 @dataclass(frozen=True)

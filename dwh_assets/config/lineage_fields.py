@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from zoneinfo import available_timezones
 
 from pydantic import BeforeValidator, Field, PlainValidator, StrictBool, StrictInt, StrictStr
+from typing_extensions import Doc
 
 from dwh_assets.config.frequency import problem_of
 from dwh_assets.model.duration import parse_duration
@@ -150,18 +151,42 @@ Text = StrictStr
 Flag = StrictBool
 Count = Annotated[StrictInt, Field(ge=1)]
 Priority = Annotated[StrictInt, Field(ge=-100, le=100)]
-Duration = Annotated[timedelta, PlainValidator(_duration, json_schema_input_type=str)]
-PositiveDuration = Annotated[timedelta, PlainValidator(_positive_duration, json_schema_input_type=str)]
-Column = Annotated[str, _matches(_COLUMN, "a column name of letters, digits and _")]
-Relation = Annotated[str, _matches(_RELATION, "schema.table")]
-Table = Annotated[str, PlainValidator(_table, json_schema_input_type=str)]
-ModuleName = Annotated[str, PlainValidator(_module_name, json_schema_input_type=str)]
-Processor = Annotated[str, PlainValidator(_processor, json_schema_input_type=str)]
-Transform = Annotated[str, PlainValidator(_transform, json_schema_input_type=str)]
-Start = Annotated[str, PlainValidator(_start, json_schema_input_type=str)]
-DailyWindow = Annotated[Window, PlainValidator(_window, json_schema_input_type=str)]
-Timezone = Annotated[str, PlainValidator(_timezone, json_schema_input_type=str)]
-Shard = Annotated[str, PlainValidator(_shard, json_schema_input_type=str | int)]
+Duration = Annotated[
+    timedelta,
+    PlainValidator(_duration, json_schema_input_type=str),
+    Doc("0, or numbers with their units: `30s`, `5min`, `1h30m`, `2d`"),
+]
+PositiveDuration = Annotated[
+    timedelta, PlainValidator(_positive_duration, json_schema_input_type=str), Doc("a duration that is longer than 0")
+]
+Column = Annotated[
+    str, _matches(_COLUMN, "a column name of letters, digits and _"), Doc("a name of letters, digits and `_`, no digit first")
+]
+Relation = Annotated[str, _matches(_RELATION, "schema.table"), Doc("`schema.table`")]
+Table = Annotated[str, PlainValidator(_table, json_schema_input_type=str), Doc("`db.table`, without tag and shard")]
+ModuleName = Annotated[
+    str, PlainValidator(_module_name, json_schema_input_type=str), Doc("`db.table` or `db.table#tag`; of a command `area.name`")
+]
+Processor = Annotated[
+    str, PlainValidator(_processor, json_schema_input_type=str), Doc(f"{', '.join(PROCESSORS)}, or `package.module:Class`")
+]
+Transform = Annotated[
+    str,
+    PlainValidator(_transform, json_schema_input_type=str),
+    Doc("a path below `sql/transforms/` such as `fact/sales.sql`, or `package.module:function`"),
+]
+Start = Annotated[
+    str,
+    PlainValidator(_start, json_schema_input_type=str),
+    Doc("`earliest`, `now`, a timestamp with its zone such as `2024-01-31T00:00:00Z`, or a date: its midnight in UTC"),
+]
+DailyWindow = Annotated[
+    Window, PlainValidator(_window, json_schema_input_type=str), Doc("`HH:MM-HH:MM`; `22:00-06:00` crosses midnight")
+]
+Timezone = Annotated[
+    str, PlainValidator(_timezone, json_schema_input_type=str), Doc("an IANA name such as `Europe/Berlin`, or `UTC`")
+]
+Shard = Annotated[str, PlainValidator(_shard, json_schema_input_type=str | int), Doc("a word of `a-z`, `0-9` and `_`")]
 Distinct = BeforeValidator(_distinct)
 
 
@@ -180,8 +205,12 @@ def _frequency(value: Any) -> str:
     return value
 
 
-BatchName = Annotated[str, PlainValidator(_batch_name, json_schema_input_type=str)]
-Frequency = Annotated[str, PlainValidator(_frequency, json_schema_input_type=str)]
+BatchName = Annotated[
+    str, PlainValidator(_batch_name, json_schema_input_type=str), Doc("small letters, digits and `_`, a letter first")
+]
+Frequency = Annotated[
+    str, PlainValidator(_frequency, json_schema_input_type=str), Doc("five fields of cron such as `0 3 * * *`, every day at 3:00")
+]
 
 
 def _variable(value: Any) -> str:
@@ -193,10 +222,14 @@ def _variable(value: Any) -> str:
     return value
 
 
-Variable = Annotated[str, PlainValidator(_variable, json_schema_input_type=str)]
+Variable = Annotated[
+    str, PlainValidator(_variable, json_schema_input_type=str), Doc("the name of an environment variable such as `SHOP_URL`")
+]
 
 
-FunctionName = Annotated[str, _matches(re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"), "package.module:function")]
+FunctionName = Annotated[
+    str, _matches(re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_]\w*"), "package.module:function"), Doc("`package.module:function`")
+]
 
 
 def _offset_start(value: Any) -> str:
@@ -209,8 +242,14 @@ def _schema_version(value: Any) -> int:
     return int(value)
 
 
-OffsetStart = Annotated[str, PlainValidator(_offset_start, json_schema_input_type=str)]
-SchemaVersion = Annotated[int, PlainValidator(_schema_version, json_schema_input_type=int)]
+OffsetStart = Annotated[
+    str,
+    PlainValidator(_offset_start, json_schema_input_type=str),
+    Doc("`earliest`, `latest` (or `now`), or a timestamp or date as of a start"),
+]
+SchemaVersion = Annotated[int, PlainValidator(_schema_version, json_schema_input_type=int), Doc("a whole number from 1 on")]
 VersionPlace = Annotated[
-    str, _matches(re.compile(r"(header|field):[A-Za-z_][\w.-]*|confluent"), "header:NAME, field:NAME or confluent")
+    str,
+    _matches(re.compile(r"(header|field):[A-Za-z_][\w.-]*|confluent"), "header:NAME, field:NAME or confluent"),
+    Doc("`header:NAME`, `field:NAME` or `confluent`"),
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 from pydantic import Field, PlainValidator, ValidationInfo, field_validator
+from typing_extensions import Doc
 
 from dwh_assets.config.form import Form
 from dwh_assets.config.lineage_fields import Text, nearest
@@ -21,10 +22,14 @@ def _name(value: Any) -> str:
     return value
 
 
-ParameterName = Annotated[str, PlainValidator(_name, json_schema_input_type=str)]
+ParameterName = Annotated[
+    str, PlainValidator(_name, json_schema_input_type=str), Doc("small letters, digits and `_` such as `tax_rate`")
+]
 
 
 class ParameterForm(Form):
+    """`lineage/parameters.yaml`, name by name, and `parameters` of a module or a batch: a value that SQL and Python read."""
+
     type: ParameterType = Field(description="text, integer, number, boolean, date or timestamp")
     value: Any = Field(description="what {{ param.name }} stands for, as a literal of this type")
     description: Text = Field("", description="what it means for the business")
@@ -41,7 +46,7 @@ Parameters = dict[ParameterName, ParameterForm]
 class ParametersForm(Form):
     """The whole of `lineage/parameters.yaml`: a name and its form each."""
 
-    parameters: Parameters = Field({})
+    parameters: Parameters = Field({}, description="name -> typed value, for all modules")
 
 
 def parameters_of(forms: Parameters) -> tuple[Parameter, ...]:

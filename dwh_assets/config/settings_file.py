@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_origin
 
 from pydantic import SecretStr
 from pydantic.fields import FieldInfo
@@ -18,6 +18,7 @@ from dwh_assets.model.near import did_you_mean
 NAME = "dwh.toml"
 FOLDERS = ("home", "warehouse")  # a relative one is meant as seen from the file
 _SECRET = re.compile(r"://[^/@\s]*:[^/@\s]+@|(?i:password|token|secret)=")
+_SECRET_NAME = re.compile(r"(?i)password|token|secret")
 
 
 def project_folder(given: object = None) -> Path:
@@ -57,11 +58,18 @@ def _problem(name: str, value: object, known: Mapping[str, FieldInfo]) -> str | 
         return "project: is the folder of this file; leave it out"
     if name not in known:
         return f"there is no setting {name!r}.{did_you_mean(name, known)} `dwh config show` lists them all."
-    if is_secret(known[name]) or (isinstance(value, str) and _SECRET.search(value)):
+    if is_secret(known[name]) or _holds_secret(value):
         return f"{name}: secrets are not kept in a file; set DWH_{name.upper()} in the environment"
-    if isinstance(value, (dict, list)):
+    if isinstance(value, list) or (isinstance(value, dict) and get_origin(known[name].annotation) is not dict):
         return f"{name}: is one value, not a table or a list"
     return None
+
+
+def _holds_secret(value: object) -> bool:
+    """By the look of a text, and in a table by the names of its entries, too."""
+    if isinstance(value, dict):
+        return any(_SECRET_NAME.search(key) or _holds_secret(inner) for key, inner in value.items())
+    return isinstance(value, str) and _SECRET.search(value) is not None
 
 
 def _placed(project: Path, name: str, value: Any) -> Any:

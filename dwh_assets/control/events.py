@@ -8,6 +8,7 @@ import psycopg
 
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
+from dwh_assets.model.event import CODES, EventKind
 
 
 def log_event(
@@ -16,13 +17,15 @@ def log_event(
     text: str,
     *,
     who: str,
-    kind: str = "process",
+    kind: EventKind = "process",
     topic: str | None = None,
     block_id: int | None = None,
     execution_id: int | None = None,
     batch_instance_id: int | None = None,
 ) -> None:
     """Write one event in the caller's transaction, so that it is there exactly if its effect is."""
+    if kind != "custom" and code not in CODES:
+        raise ValueError(f"the event code {code!r} has no meaning yet; say it in dwh_assets/model/event.py")
     connection.execute(
         sql("insert_event"),
         {

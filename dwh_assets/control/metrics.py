@@ -31,18 +31,20 @@ class Metric:
 
 _TOPIC = ("topic", "area")
 _RESULT = ("topic", "result")
-UP = Metric("dwh_up", "gauge", "1 if the control store answers", "", None)
+UP = Metric("dwh_up", "gauge", "1 if the control store answers; if not, this is the only metric", "", None)
 METRICS = (
     Metric("dwh_topic_lag_seconds", "gauge", "how far a topic is behind the clock", "metrics_topics", "lag", _TOPIC),
     Metric("dwh_topic_promise_seconds", "gauge", "the lag that its file promises", "metrics_topics", "promise", _TOPIC),
     Metric("dwh_topic_pending_rows", "gauge", "rows of planned and begun blocks", "metrics_topics", "pending_rows", _TOPIC),
     Metric("dwh_topic_verdict", "gauge", "1 for the verdict that a topic has now", "metrics_topics", None, (*_TOPIC, "verdict")),
-    Metric("dwh_blocks", "gauge", "blocks of a topic by state", "metrics_blocks", "blocks", ("topic", "state")),
+    Metric("dwh_blocks", "gauge", "blocks of a topic by state: planned, open, parked, committed, skipped, stale",
+           "metrics_blocks", "blocks", ("topic", "state")),
     Metric("dwh_rows_loaded_total", "counter", "rows loaded into a topic's table", "metrics_loads", "rows", ("topic",)),
     Metric("dwh_bytes_written_total", "counter", "bytes written for a topic", "metrics_loads", "bytes", ("topic",)),
     Metric("dwh_load_seconds_total", "counter", "seconds that loading took", "metrics_loads", "seconds", ("topic",)),
-    Metric("dwh_attempts_total", "counter", "attempts at blocks by how they ended", "metrics_attempts", "attempts", _RESULT),
-    Metric("dwh_workers", "gauge", "workers by state", "metrics_workers", "workers", ("state",)),
+    Metric("dwh_attempts_total", "counter", "attempts at blocks by their code: Executing, Succeeded, Failed, Aborted, Cancelled",
+           "metrics_attempts", "attempts", _RESULT),
+    Metric("dwh_workers", "gauge", "workers by state: idle, busy, unknown, offline", "metrics_workers", "workers", ("state",)),
     Metric("dwh_alerts_open", "gauge", "alerts that are open", "metrics_alerts", "alerts", ("kind", "severity")),
     Metric("dwh_source_lag_seconds", "gauge", "how far a source is behind the clock", "metrics_sources", "lag", ("source",)),
     Metric("dwh_source_seen_seconds", "gauge", "seconds since a source was looked at", "metrics_sources", "seen", ("source",)),

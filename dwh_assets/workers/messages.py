@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 from dataclasses import dataclass, field, fields
@@ -21,6 +22,8 @@ SCHEMAS = Path(__file__).parent / "schemas"  # for those who write a worker or a
 State = Literal["idle", "busy"]
 Total = Annotated[int, Field(ge=UNKNOWN, strict=True)]
 Count = Annotated[int, Field(ge=0, strict=True)]
+ExecutionId = Annotated[UUID, Field(description="what was given to the worker: one assignment")]
+Worker = Annotated[UUID, Field(description="the worker")]
 
 
 class BadMessage(ValueError):
@@ -33,129 +36,157 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Message:
-    """`timestamp` is the sender's clock: it is shown to people, and nothing is decided by it."""
+    """What all messages have. The docstring of each says what it means, and is the description of its schema."""
 
     type: ClassVar[str]
     topic: ClassVar[str]
     in_info: ClassVar[tuple[str, ...]] = ("timestamp",)  # fields outside of the payload
 
-    timestamp: AwareDatetime = field(default_factory=_now)
+    timestamp: Annotated[
+        AwareDatetime, Field(description="the sender's clock: it is shown to people, and nothing is decided by it")
+    ] = field(default_factory=_now)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heartbeat(Message):
+    """A worker lives, and this is what it is doing."""
+
     type: ClassVar[str] = "heartbeat"
     topic: ClassVar[str] = HEARTBEAT
 
-    id: UUID
-    state: State
+    id: Worker
+    state: Annotated[State, Field(description="whether it has something to do")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Command(Message):
+    """What the manager says to one worker."""
+
     topic: ClassVar[str] = CONTROL
     in_info: ClassVar[tuple[str, ...]] = ("timestamp", "assignee")
 
-    assignee: UUID
-    etl_execution_id: UUID
+    assignee: Annotated[UUID, Field(description="the worker that is meant; others pass over it")]
+    etl_execution_id: ExecutionId
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(Command):
+    """Carry this execution out."""
+
     type: ClassVar[str] = "etl-execution-assign"
 
-    configuration: dict[str, Any]
+    configuration: Annotated[dict[str, Any], Field(description="what is to be done: its kind and its name, a topic or a run")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cancel(Command):
-    """Not in the seed: end this execution now, and the Spark job with it."""
+    """End this execution now, and the Spark job with it. Not in the seed."""
 
     type: ClassVar[str] = "etl-execution-cancel"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Progress(Message):
+    """What a worker says of an execution that it was given."""
+
     topic: ClassVar[str] = PROGRESS
 
-    etl_execution_id: UUID
-    assignee: UUID
+    etl_execution_id: ExecutionId
+    assignee: Worker
 
 
 @dataclass(frozen=True, kw_only=True)
 class Accepted(Progress):
+    """The worker has taken the execution."""
+
     type: ClassVar[str] = "etl-execution-accepted"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rejected(Progress):
+    """The worker is busy, or ends: give the execution to another."""
+
     type: ClassVar[str] = "etl-execution-rejected"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Started(Progress):
+    """The worker has begun the execution."""
+
     type: ClassVar[str] = "etl-execution-started"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(Progress):
+    """The execution has succeeded."""
+
     type: ClassVar[str] = "etl-execution-finished"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failed(Progress):
+    """The execution has failed."""
+
     type: ClassVar[str] = "etl-execution-failed"
 
-    reason: str
+    reason: Annotated[str, Field(description="why, in words for people")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stream(Message):
-    """`instance_id` is the worker. `execution` is not in the seed: the number of the attempt at a block, where it is one."""
+    """What a worker says of a phase of an execution. `execution` is not in the seed."""
 
     topic: ClassVar[str] = PROGRESS
 
-    etl_execution_id: UUID
-    phase: Phase
-    data_stream_name: str
-    instance_id: UUID
-    execution: Annotated[int, Field(strict=True)] | None = None
+    etl_execution_id: ExecutionId
+    phase: Annotated[Phase, Field(description="the phase that is told of")]
+    data_stream_name: Annotated[str, Field(description="the table that is loaded")]
+    instance_id: Worker
+    execution: Annotated[
+        Annotated[int, Field(strict=True)] | None, Field(description="number of the attempt at a block, where it is one")
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamStarted(Stream):
+    """A phase has begun."""
+
     type: ClassVar[str] = "etl-data-stream-started"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFinished(Stream):
+    """A phase is done."""
+
     type: ClassVar[str] = "etl-data-stream-finished"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamFailed(Stream):
-    """Not in the seed: the phase in which an execution failed."""
+    """The phase in which an execution failed. Not in the seed."""
 
     type: ClassVar[str] = "etl-data-stream-failed"
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamStats(Stream):
+    """How many rows a phase has moved."""
+
     type: ClassVar[str] = "etl-data-stream-stats"
 
-    total_in_messages: Total
-    total_out_messages: Total
-    total_failed_messages: Total
+    total_in_messages: Annotated[Total, Field(description="rows in; -1: unknown")]
+    total_out_messages: Annotated[Total, Field(description="rows out; -1: unknown")]
+    total_failed_messages: Annotated[Total, Field(description="rows rejected; -1: unknown")]
 
 
 @dataclass(frozen=True, kw_only=True)
 class StreamAdvanced(Stream):
-    """Not in the seed: how far a phase is while it goes on, in tasks of its Spark jobs."""
+    """How far a phase is while it goes on. Not in the seed."""
 
     type: ClassVar[str] = "etl-data-stream-advanced"
 
-    tasks: Count
-    tasks_done: Count
+    tasks: Annotated[Count, Field(description="tasks of its Spark jobs that are known so far")]
+    tasks_done: Annotated[Count, Field(description="how many of these are done")]
 
 
 MESSAGES: dict[str, type[Message]] = {
@@ -204,7 +235,7 @@ def schema(kind: type[Message]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": kind.type,
-        "description": f"A message of the topic {kind.topic}.",
+        "description": f"{inspect.getdoc(kind)} A message of the topic {kind.topic}.",
         "type": "object",
         "properties": {"info": info, "payload": payload},
         "required": ["info", "payload"],

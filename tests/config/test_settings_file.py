@@ -47,6 +47,11 @@ def test_folders_in_the_file_are_meant_as_seen_from_it(project: Path) -> None:
     assert (settings.home, settings.warehouse_root) == (shop / "state", "s3://bucket/dwh")
 
 
+def test_a_setting_that_is_a_mapping_is_a_table_of_the_file(project: Path) -> None:
+    write(project, '[spark_options]\n"spark.executor.memory" = "4g"\n')
+    assert load_settings().spark_options == {"spark.executor.memory": "4g"}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -56,6 +61,8 @@ def test_folders_in_the_file_are_meant_as_seen_from_it(project: Path) -> None:
         ('spark_remote = "sc://host:15002/;token=canary"', "set DWH_SPARK_REMOTE in the environment"),
         ('slots = "canary"', "dwh.toml: slots:"),
         ("slots = {a = 1}", "is one value"),
+        ('spark_options = {"spark.hadoop.fs.s3a.secret.key" = "canary"}', "set DWH_SPARK_OPTIONS in the environment"),
+        ('spark_options = {a = {b = "https://user:canary@host"}}', "set DWH_SPARK_OPTIONS in the environment"),
         ('project = "."', "is the folder of this file"),
         ("slots =", "cannot be read as TOML"),
     ],

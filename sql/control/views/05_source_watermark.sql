@@ -8,3 +8,9 @@ select s.name as table_name,
        s.newest_pos as newest
 from dwh.source s
 where s.active;
+comment on view dwh.source_watermark is 'how far each active source is complete';
+comment on column dwh.source_watermark.table_name is 'name of the table: db.table';
+comment on column dwh.source_watermark.watermark is 'how far it is complete; null: nothing is known';
+comment on column dwh.source_watermark.newest is 'the newest position that was seen';
+
+comment on schema dwh is 'the warehouse in its own words: topics, blocks, verdicts, loads, errors, reports';

@@ -33,3 +33,10 @@ from dwh.topic t
 join dwh.module_dependency d on d.module = t.module and not d.is_source
 left join dwh.active_topic u on u.target = d.table_name
 where t.shard is null;
+comment on view dwh.awaited is 'what each topic waits for: a row per topic, dependency, and source or active topic that fills it';
+comment on column dwh.awaited.topic_id is 'number of the topic';
+comment on column dwh.awaited.ordinal is 'place of the dependency in depends_on; 0 is the base table';
+comment on column dwh.awaited.table_name is 'the table that is waited for';
+comment on column dwh.awaited.is_source is 'true: it is not built here';
+comment on column dwh.awaited.watermark is 'how far it is complete; null: nothing is known';
+comment on column dwh.awaited.newest is 'an upper bound of the positions that are there';

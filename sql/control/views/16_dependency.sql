@@ -8,3 +8,10 @@ select a.topic_id,
        array_agg(a.table_name) filter (where a.watermark is null) as unknown
 from dwh.awaited a
 group by a.topic_id;
+comment on view dwh.dependency is 'the extremes of what each topic waits for';
+comment on column dwh.dependency.topic_id is 'number of the topic';
+comment on column dwh.dependency.least is 'how far the least complete dependency is';
+comment on column dwh.dependency.is_unknown is 'true: nothing is known of at least one of them';
+comment on column dwh.dependency.newest is 'an upper bound of the positions of the base table';
+comment on column dwh.dependency.slowest is 'the dependency that is least complete';
+comment on column dwh.dependency.unknown is 'those of which nothing is known';

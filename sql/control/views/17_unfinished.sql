@@ -11,3 +11,12 @@ select topic_id,
 from dwh.block
 where status in ('planned', 'open', 'parked')
 group by topic_id;
+comment on view dwh.unfinished is 'the blocks of each topic that are not done; a topic without any has no row';
+comment on column dwh.unfinished.topic_id is 'number of the topic';
+comment on column dwh.unfinished.planned is 'how many are planned';
+comment on column dwh.unfinished.planned_next is 'where the first planned one ends';
+comment on column dwh.unfinished.open_block is 'number of the begun one';
+comment on column dwh.unfinished.open_next is 'where the begun one ends';
+comment on column dwh.unfinished.parked_block is 'number of the parked one';
+comment on column dwh.unfinished.last_planned_full is 'true: no block takes all that was there, so more may wait';
+comment on column dwh.unfinished.pending_rows is 'base rows of all of them';

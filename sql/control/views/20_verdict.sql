@@ -76,3 +76,34 @@ from (
         ) f
     ) j
 ) n;
+comment on view dwh.verdict is 'one verdict per topic: why it is or is not due; ask for few, by topic_id';
+comment on column dwh.verdict.topic_id is 'number of the topic';
+comment on column dwh.verdict.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column dwh.verdict.module is 'name of its module: db.table[#tag]';
+comment on column dwh.verdict.target is 'the table it fills';
+comment on column dwh.verdict.shard is 'its shard; null: it has none';
+comment on column dwh.verdict.area is 'folder of its file below lineage/';
+comment on column dwh.verdict.processor is 'how it is loaded: step, upsert, ...';
+comment on column dwh.verdict.priority is 'who comes first where workers are few; a backfilled topic has 60 less';
+comment on column dwh.verdict.verdict is 'why it is or is not due, in one word';
+comment on column dwh.verdict.due is 'true: it may be loaded now';
+comment on column dwh.verdict.upto is 'the horizon it may read to now';
+comment on column dwh.verdict.slowest is 'the dependency that is least complete';
+comment on column dwh.verdict.unexamined is 'true: rows beyond its plan may wait';
+comment on column dwh.verdict.planned is 'blocks that are planned';
+comment on column dwh.verdict.planned_next is 'where the first planned one ends';
+comment on column dwh.verdict.open_block is 'number of the begun block';
+comment on column dwh.verdict.parked_block is 'number of the parked block';
+comment on column dwh.verdict.restatement is 'number of the restatement that was begun; null: none';
+comment on column dwh.verdict.pending_rows is 'base rows of planned and begun blocks';
+comment on column dwh.verdict.last_planned_full is 'true: no block takes all that was there';
+comment on column dwh.verdict.last_pos is 'pos of its cursor: all up to here is loaded';
+comment on column dwh.verdict.last_id is 'id of its cursor';
+comment on column dwh.verdict.watermark is 'how far it is complete; null: nothing is known';
+comment on column dwh.verdict.examined is 'up to where the base table was looked at';
+comment on column dwh.verdict.token is 'it rises with each claim; an older one can change nothing';
+comment on column dwh.verdict.newest is 'an upper bound of the positions that are there';
+comment on column dwh.verdict.last_end is 'when its last run ended';
+comment on column dwh.verdict.not_before is 'it rests until then, after a failure';
+comment on column dwh.verdict.problem is 'the error that it waits for; null: none';
+comment on column dwh.verdict.reason is 'the verdict in a sentence';

@@ -15,3 +15,14 @@ cross join lateral (
     where v.topic_id = b.topic_id and v.seq = b.seq and v.status = 'void' and v.committed_at is not null
 ) l
 where b.kind = 'load' and b.status not in ('void', 'skipped');
+comment on view dwh.partition is 'every block that can be loaded or was, with the key of its partition in Dagster';
+comment on column dwh.partition.id is 'number of the block';
+comment on column dwh.partition.topic_id is 'number of the topic';
+comment on column dwh.partition.tile is 'number of the topic, as the key of its plan';
+comment on column dwh.partition.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column dwh.partition.module is 'name of its module: db.table[#tag]';
+comment on column dwh.partition.shard is 'its shard; null: it has none';
+comment on column dwh.partition.seq is 'its place in the topic, from 1 on';
+comment on column dwh.partition.status is 'planned, open, parked, committed or stale';
+comment on column dwh.partition.committed_at is 'when it was committed';
+comment on column dwh.partition.key is 'day of its end, place, `r2` after a rollback, shard: 20261116-000042';

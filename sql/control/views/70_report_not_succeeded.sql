@@ -40,3 +40,14 @@ cross join lateral (
 where not a.removed
 order by ended_at desc;
 comment on view dwh.report_not_succeeded is 'topics and batches whose newest attempt did not succeed';
+comment on column dwh.report_not_succeeded.what is 'topic or batch';
+comment on column dwh.report_not_succeeded.name is 'its name';
+comment on column dwh.report_not_succeeded.ended_as is 'execution code of the newest attempt that did not succeed';
+comment on column dwh.report_not_succeeded.ended_at is 'when that ended';
+comment on column dwh.report_not_succeeded.ago is 'how long ago that is';
+comment on column dwh.report_not_succeeded.attempts is 'how many have not succeeded since the last success';
+comment on column dwh.report_not_succeeded.instance is 'number of the execution or batch instance';
+comment on column dwh.report_not_succeeded.block is 'number of its block';
+comment on column dwh.report_not_succeeded.block_state is 'state of the block now';
+comment on column dwh.report_not_succeeded.batch is 'the batch that ran it';
+comment on column dwh.report_not_succeeded.reason is 'first line of the reason';

@@ -28,3 +28,14 @@ from (
 where r.limit_at < now()
 order by running_for desc;
 comment on view dwh.report_running_long is 'attempts and batches that run longer than is usual for them';
+comment on column dwh.report_running_long.what is 'topic or batch';
+comment on column dwh.report_running_long.name is 'its name';
+comment on column dwh.report_running_long.running_for is 'for how long it runs';
+comment on column dwh.report_running_long.usual is 'the 90th percentile of its newest 50 successes; null: none yet';
+comment on column dwh.report_running_long.allowed is 'how long it may run before it is listed';
+comment on column dwh.report_running_long.started_at is 'since when it runs';
+comment on column dwh.report_running_long.instance is 'number of the execution or batch instance';
+comment on column dwh.report_running_long.block is 'number of its block';
+comment on column dwh.report_running_long.worker is 'who runs it';
+comment on column dwh.report_running_long.lease_until is 'until when its lease runs';
+comment on column dwh.report_running_long.worker_lost is 'true: the lease has run out';

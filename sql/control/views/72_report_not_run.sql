@@ -30,3 +30,9 @@ cross join lateral (
 where a.active and not a.removed and a.frequency is not null and coalesce(p.last_run, '-infinity') < now() - p.allowed
 order by ago desc nulls first;
 comment on view dwh.report_not_run is 'active topics and batches that did not run for long';
+comment on column dwh.report_not_run.what is 'topic or batch';
+comment on column dwh.report_not_run.name is 'its name';
+comment on column dwh.report_not_run.last_run is 'when it last began; null: never';
+comment on column dwh.report_not_run.ago is 'how long ago that is';
+comment on column dwh.report_not_run.allowed is 'how long it may rest before it is listed';
+comment on column dwh.report_not_run.verdict is 'why it is not due; null for a batch';

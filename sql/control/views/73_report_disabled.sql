@@ -28,3 +28,8 @@ from dwh.batch_hierarchy h join dwh.batch b on b.name = h.parent
 where not h.active and not b.removed
 order by level, name, part_of;
 comment on view dwh.report_disabled is 'what is switched off: source, module, topic, batch, module or batch in a batch';
+comment on column dwh.report_disabled.level is 'what it is: source, module, topic, batch, module in batch, batch in batch';
+comment on column dwh.report_disabled.name is 'its name';
+comment on column dwh.report_disabled.part_of is 'the module of a topic, or the batch that it is part of';
+comment on column dwh.report_disabled.since is 'since when, where that is known';
+comment on column dwh.report_disabled.by is 'who did it, where that is known';

@@ -14,3 +14,10 @@ from (
 group by regexp_replace(e.line, '\d+', '0', 'g')
 order by times desc, last_at desc;
 comment on view dwh.report_common_errors is 'errors of the last 30 days, the most frequent first';
+comment on column dwh.report_common_errors.times is 'how often';
+comment on column dwh.report_common_errors.topics is 'how many topics it befell';
+comment on column dwh.report_common_errors.first_at is 'first time';
+comment on column dwh.report_common_errors.last_at is 'last time';
+comment on column dwh.report_common_errors.code is 'code of the newest of them in the event log';
+comment on column dwh.report_common_errors.newest_topic is 'topic of the newest one';
+comment on column dwh.report_common_errors.newest_text is 'first line of the newest one';

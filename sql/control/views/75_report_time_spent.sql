@@ -22,3 +22,13 @@ join dwh.topic t on t.id = e.topic_id
 group by t.target
 order by spent desc;
 comment on view dwh.report_time_spent is 'time spent per table in the last 30 days, and what failed attempts cost';
+comment on column dwh.report_time_spent.table_name is 'name of the table: db.table';
+comment on column dwh.report_time_spent.attempts is 'how many attempts there were';
+comment on column dwh.report_time_spent.failed is 'how many of them failed';
+comment on column dwh.report_time_spent.spent is 'time of all attempts';
+comment on column dwh.report_time_spent.lost is 'time of those that did not succeed';
+comment on column dwh.report_time_spent.share is 'its part of all time spent, 0 to 1';
+comment on column dwh.report_time_spent.average is 'mean time of a success';
+comment on column dwh.report_time_spent.longest is 'longest attempt';
+comment on column dwh.report_time_spent.rows is 'rows that successes wrote';
+comment on column dwh.report_time_spent.rows_per_second is 'rows a second of successes';

@@ -17,3 +17,5 @@ where not exists (select from dwh.target g where g.name = i.table_namespace || '
   and not exists (select from dwh.source s where s.name = i.table_namespace || '.' || i.table_name)
 order by table_name;
 comment on view dwh.report_no_audit is 'tables whose rows do not say which block and execution wrote them';
+comment on column dwh.report_no_audit.table_name is 'name of the table: db.table';
+comment on column dwh.report_no_audit.problem is 'what is missing, or that nobody builds it';

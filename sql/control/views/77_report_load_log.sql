@@ -10,3 +10,22 @@ from dwh.load_log l
 where l.loaded_at > now() - interval '30 days'
 order by l.loaded_at desc;
 comment on view dwh.report_load_log is 'what was loaded in the last 30 days, newest first, with rows and bytes a second';
+comment on column dwh.report_load_log.loaded_at is 'when it was committed';
+comment on column dwh.report_load_log.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column dwh.report_load_log.number is 'its place in the topic, from 1 on';
+comment on column dwh.report_load_log.block is 'number of the block';
+comment on column dwh.report_load_log.rows is 'rows that were written';
+comment on column dwh.report_load_log.base_rows is 'rows that were read from the base table';
+comment on column dwh.report_load_log.seconds is 'how long the attempt took';
+comment on column dwh.report_load_log.rows_per_second is 'rows written a second';
+comment on column dwh.report_load_log.bytes_written is 'bytes written';
+comment on column dwh.report_load_log.bytes_read is 'bytes read';
+comment on column dwh.report_load_log.bytes_per_second is 'bytes read and written a second';
+comment on column dwh.report_load_log.memory is 'peak memory in bytes';
+comment on column dwh.report_load_log.lag is 'how old its newest row was then';
+comment on column dwh.report_load_log.nulls is 'column -> how many rows lack a value';
+comment on column dwh.report_load_log.late_rows is 'rows that appeared in the base table behind what was loaded';
+comment on column dwh.report_load_log.attempt is 'which attempt it was';
+comment on column dwh.report_load_log.worker is 'the worker that did it';
+comment on column dwh.report_load_log.status is 'state of the block now';
+comment on column dwh.report_load_log.instance is 'number of the execution';

@@ -31,3 +31,14 @@ from (
 join dwh.topic t on t.id = c.topic_id
 order by c.day desc, t.name;
 comment on view dwh.report_completeness is 'how complete each day is, per topic: blocks, base rows, late rows, skipped ranges';
+comment on column dwh.report_completeness.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column dwh.report_completeness.day is 'the day of the blocks'' ends, in the timezone of the module';
+comment on column dwh.report_completeness.blocks is 'committed blocks';
+comment on column dwh.report_completeness.base_rows is 'base rows that they read';
+comment on column dwh.report_completeness.rows is 'rows that they wrote';
+comment on column dwh.report_completeness.late_rows is 'rows that appeared in the base table behind what was loaded';
+comment on column dwh.report_completeness.waiting_blocks is 'blocks that are planned, begun or parked';
+comment on column dwh.report_completeness.waiting_rows is 'base rows of these';
+comment on column dwh.report_completeness.skipped_ranges is 'ranges that were left out';
+comment on column dwh.report_completeness.skipped is 'these ranges';
+comment on column dwh.report_completeness.share is 'base rows loaded of base rows known, 0 to 1; null: a skipped range was never counted';

@@ -15,6 +15,16 @@ join dwh.topic t on t.id = b.topic_id
 left join dwh.load_stat s on s.block_id = b.id
 left join dwh.execution e on e.id = s.execution_id
 where b.contents is not null and b.status <> 'void';
+comment on view broker.batches is 'the blocks of ingest modules as batches: what each is made of never changes';
+comment on column broker.batches."batchId" is 'number of the block';
+comment on column broker.batches.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column broker.batches.stage_table is 'the table that events are loaded to';
+comment on column broker.batches.batch is 'offsets per partition, or files';
+comment on column broker.batches.created_at is 'when it was planned; the pos of its rows';
+comment on column broker.batches.status is 'NEW, IN_PROCESS, RETRY, LOADED or SKIPPED';
+comment on column broker.batches.new_events is 'events that were loaded';
+comment on column broker.batches.known_events is 'events that were there already';
+comment on column broker.batches.dead_letters is 'events that could not be loaded';
 
 -- Events that are not in the stage table yet, by the partition and offsets that a batch has set aside for them.
 create view broker.new_events as
@@ -23,6 +33,15 @@ select b."batchId", b.topic, b.stage_table, f.key::int as partition, f.value::bi
 from broker.batches b
 cross join lateral jsonb_each_text(b.batch -> 'first') f
 where b.status in ('NEW', 'IN_PROCESS', 'RETRY') and (b.batch -> 'end' ->> f.key)::bigint > f.value::bigint;
+comment on view broker.new_events is 'events that are set aside for a batch and not in the stage table yet';
+comment on column broker.new_events."batchId" is 'number of the block';
+comment on column broker.new_events.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column broker.new_events.stage_table is 'the table that events are loaded to';
+comment on column broker.new_events.partition is 'partition of the topic on the broker';
+comment on column broker.new_events.first_offset is 'first of them';
+comment on column broker.new_events.end_offset is 'behind the last of them';
+comment on column broker.new_events.events is 'how many offsets';
+comment on column broker.new_events.status is 'NEW, IN_PROCESS or RETRY';
 
 -- The ids that a new event is compared with, batch by batch, and until when.
 create view broker.deduplication as
@@ -33,3 +52,13 @@ join dwh.topic t on t.name = b.topic
 join dwh.module m on m.name = t.module
 join dwh.source s on s.name = m.base
 where b.status = 'LOADED' and b.created_at + (s.spec -> 'events' ->> 'dedup_age')::interval + interval '1 hour' > now();
+comment on view broker.deduplication is 'the ids that a new event is compared with, batch by batch';
+comment on column broker.deduplication."batchId" is 'number of the block';
+comment on column broker.deduplication.topic is 'name of the topic: db.table[#tag][:shard]';
+comment on column broker.deduplication.stage_table is 'the table that events are loaded to';
+comment on column broker.deduplication.created_at is 'when it was planned';
+comment on column broker.deduplication.ids is 'how many ids';
+comment on column broker.deduplication.known_events is 'events of it that were there already';
+comment on column broker.deduplication.expires_at is 'until when they are compared';
+
+comment on schema broker is 'the vocabulary of the event ingestion: batches, new events and deduplication';
