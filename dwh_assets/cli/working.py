@@ -68,5 +68,4 @@ def _dagster(engine: Engine) -> Iterator[dict[str, Handler]]:
     with using(engine), DagsterInstance.get() as instance:
         from dwh_assets.orchestration import definitions  # noqa: F401 - loaded now, so that the first run need not wait for it
 
-        instance.optimize_for_webserver(statement_timeout=60_000, pool_recycle=3600, max_overflow=10)
         yield {KIND: run_handler(instance, engine)}
