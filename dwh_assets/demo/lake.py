@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 FED_UPTO = "demo.fed-upto"
+SNAPSHOTS = 400  # an hour and more of a stream that arrives every ten seconds
 _TYPES: dict[Kind, pa.DataType] = {
     "instant": pa.timestamp("us", tz="UTC"),
     "bigint": pa.int64(),
@@ -54,7 +55,16 @@ class Lake:
         if rows:
             with self._catalog.asking(stream.name):
                 table.append(_arrow(stream, rows), snapshot_properties={FED_UPTO: upto.isoformat()})
+                _forget_old_snapshots(table)
         return len(rows)
+
+
+def _forget_old_snapshots(table: Table) -> None:
+    """Every append copies all that the metadata lists: without an end to it, a demo that runs for days does nothing else."""
+    snapshots = sorted(table.snapshots(), key=lambda snapshot: snapshot.timestamp_ms)
+    if len(snapshots) > SNAPSHOTS:
+        old = [snapshot.snapshot_id for snapshot in snapshots[: -SNAPSHOTS // 2]]
+        table.maintenance.expire_snapshots().by_ids(old).commit()
 
 
 def _fed_upto(table: Table, stream: Stream) -> datetime | None:

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 from psycopg.sql import SQL, Identifier
 
+from dwh_assets.demo import lake
 from dwh_assets.demo.feed import HICCUP, Feed
 from dwh_assets.demo.oltp import Oltp
 from dwh_assets.demo.streams import LATENESS, STREAMS, Stream, stream
@@ -151,3 +152,16 @@ def test_the_feed_runs_until_it_is_told_to_stop(catalog: Catalog, database_url: 
 def test_a_database_that_is_away_is_named(catalog: Catalog):
     with pytest.raises(ControlStoreDown, match="did not answer"):
         Oltp("postgresql://127.0.0.1:1/none").fed_upto("crm.payments")
+
+
+def test_old_snapshots_are_forgotten_and_the_feed_goes_on(
+    feed: Feed, catalog: Catalog, database_url: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(lake, "SNAPSHOTS", 4)
+    feed.backlog()
+    for minute in range(1, 10):
+        feed.feed_once(feed.generator.opening + timedelta(minutes=minute))
+    assert len(catalog.load("stage.clicks").metadata.snapshots) <= 4
+    for each in (each for each in STREAMS if each.place == "iceberg"):
+        rows = feed.generator.rows(each, None, feed.generator.opening + timedelta(minutes=9))
+        assert stored(catalog, database_url, each) == Counter(rows), each.name
