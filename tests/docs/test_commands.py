@@ -23,7 +23,7 @@ from tests.docs.walk import Walk
 PAGES = pages()
 WITH_COMMANDS = [page for page in PAGES if page.commands]
 NOT_RUN = [Page("tests/README.md"), Page("bench/README.md"), Page("dwh_assets/template/README.md")]
-FIRST = ("README.md", "docs/tour.md")  # what a new reader follows runs each time, the rest on demand
+FIRST = ("README.md",)  # what a new reader follows runs each time, the rest on demand
 NAMES = ("topic", "table", "module", "name", "batch", "base", "from_")  # parameters that name something of the Lineage
 # Variables that are read by something other than a warehouse.
 ELSEWHERE = {

@@ -41,8 +41,8 @@ class Service:
 
 
 SERVICES = {
-    r"dwh up( --read-only)?$": Service(r"Dagster +http"),
-    r"dwh up --no-dagster --workers \d+$": Service(r"#\d|metrics +http"),
+    r"dwh up( --read-only)?$": Service(r"Dagster +\S*http"),
+    r"dwh up --no-dagster --workers \d+$": Service(r"#\d|metrics +\S*http"),
     r"dwh run$": Service(r"loaded|#\d"),
     r"dwh worker( --no-dagster)?$": Service(r"worker \S+ is ready", code=0),
     r"dwh status --watch$": Service(r"\x1b\["),
@@ -155,6 +155,8 @@ class Walk:
         """The block that a reader of this line would look up before it."""
         if step.words[1] == "deadletter":
             return str(self.project.ok("deadletter", "list", "--json").json[0]["block_id"])
+        if step.words[1] == "restate":
+            return str(self._block(step.words[2], "committed")["id"])
         return str(self._block("quality.refunds", "parked")["id"])
 
     def partition(self, step: Command) -> str:
