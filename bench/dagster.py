@@ -39,20 +39,16 @@ ROWS = pa.schema([("pos", pa.timestamp("us", tz="UTC")), ("id", pa.int64()), ("v
 TRANSFORM = "select pos, id, v from {{ block }}"
 
 
-def measure(world: World) -> list[Result]:
-    return [_definitions(world), _restatement(world), *_ticks(world)]
-
-
-def _definitions(world: World) -> Result:
+def definitions_of_many(world: World) -> list[Result]:
     """All definitions of so many modules, made and resolved, as a code server does it."""
     lineage = _lineage(world, world.scale.defined, "many")
     project = Project(lineage, world.engine.settings, "the bench")
     seconds = [seconds_of(lambda: definitions(project).get_repository_def()) for _ in range(3)]
     what = f"definitions of {world.scale.defined} modules"
-    return Result("definitions", what, median(seconds), "s", "<=", 2.0, {"each s": seconds})
+    return [Result("definitions", what, median(seconds), "s", "<=", 2.0, {"each s": seconds})]
 
 
-def _restatement(world: World) -> Result:
+def restatement(world: World) -> list[Result]:
     """All blocks of a table as one run, and a few of them as a run each."""
     blocks, few = world.scale.restated, min(20, world.scale.restated)
     lineage = _lineage(world, 1, "restated", maxstep=1, ahead=blocks)
@@ -74,10 +70,10 @@ def _restatement(world: World) -> Result:
         each = median(seconds_of(lambda key=key: run(key, key)) for key in keys[:few])
     parts = {"one run s": one, "a run of one block s": each, "blocks": len(keys), "measured runs": few}
     what = f"{len(keys)} blocks restated, a run each (extrapolated) / one run"
-    return Result("restatement", what, each * len(keys) / one, "x", ">=", 10, parts)
+    return [Result("restatement", what, each * len(keys) / one, "x", ">=", 10, parts)]
 
 
-def _ticks(world: World) -> list[Result]:
+def ticks(world: World) -> list[Result]:
     lineage = _lineage(world, world.scale.together, "tick")
     put_in_force(world, lineage)
     _append_all(world, lineage)

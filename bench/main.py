@@ -34,7 +34,9 @@ MEASUREMENTS: dict[str, Callable[[World], list[Result]]] = {
     "overhead": overhead.measure,
     "drain": drain.measure,
     "streaming": streaming.measure,
-    "dagster": dagster.measure,
+    "definitions": dagster.definitions_of_many,
+    "restatement": dagster.restatement,
+    "tick": dagster.ticks,
     "ingest": ingest.measure,
     "workers": workers.measure,
 }
@@ -45,7 +47,7 @@ OF = {
     "window": "ingest",
     "latency": "ingest",
 }  # measured together with another one
-WITHOUT_SPARK = {"verdicts", "planning", "evaluation", "reports", "load"}
+WITHOUT_SPARK = {"definitions", "verdicts", "planning", "evaluation", "reports", "load"}
 
 
 def main(names: Sequence[str] = (), rows: int = Scale.rows, json_path: Path | None = None, keep: bool = False) -> int:

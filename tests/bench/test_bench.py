@@ -33,7 +33,7 @@ def world(spark_server: SparkServer, run_folder: Path, database_url: str, tmp_pa
     engine.close()
 
 
-SLOW = {"dagster", "ingest", "overhead", "streaming", "workers"}  # what they call is called by others, too
+SLOW = {"restatement", "tick", "ingest", "overhead", "streaming", "workers"}  # what they call is called by others, too
 NAMES = [pytest.param(name, marks=pytest.mark.exhaustive if name in SLOW else ()) for name in MEASUREMENTS]
 
 
