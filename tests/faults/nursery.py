@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from dwh_assets.chaos import forking
 
-SECONDS = 90.0
+SECONDS = 180.0
 T = TypeVar("T")
 
 
