@@ -56,6 +56,14 @@ _READER = re.compile(r"iceberg\.parquet\.|parquet\.(hadoop|format|column|io)\.|P
 _FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
 
 
+class Session(SparkSession):
+    """A session that is closed by `stop` alone. Spark's own closes itself when it is collected, which happens in any thread and
+    within any call: it waits there for threads that all sessions share, and one of these may be the collecting thread itself."""
+
+    def __del__(self) -> None:
+        pass
+
+
 def open_session(remote: str, postgres_url: str, warehouse_root: str, store: ObjectStore | None = None) -> SparkSession:
     """A session of its own whose default catalog is the warehouse. The password travels here, not on Java's command line."""
     session = open_plain_session(remote)
@@ -78,7 +86,7 @@ def open_plain_session(remote: str) -> SparkSession:
     # Not by the builder: its first call would wait 10 minutes for a dead server; the engine starts a new one much sooner.
     _quiet_loggers()
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # or pyspark.sql.functions would look for a JVM in this process
-    session = SparkSession(connection=remote)
+    session = Session(connection=remote)
     session.client.set_retry_policies([DefaultPolicy(max_retries=4, max_backoff=1000)])
     with spark_errors():
         for name, value in SESSION_DEFAULTS.items():

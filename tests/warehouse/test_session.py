@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import gc
+import threading
 from pathlib import Path
 
 import pytest
 from pyspark.errors import AnalysisException
+from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableIterator as Reattachable
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
 from dwh_assets.warehouse.server import SparkServer
-from dwh_assets.warehouse.session import open_session, spark_errors
+from dwh_assets.warehouse.session import open_plain_session, open_session, spark_errors
 
 
 @pytest.fixture
@@ -122,6 +125,20 @@ def test_an_error_of_the_query_passes_through_and_is_not_printed(
 def test_a_server_that_is_not_there_is_spark_down_within_seconds(database: Database) -> None:
     with pytest.raises(SparkDown):
         open_session("sc://127.0.0.1:9", database.url, "/nowhere")
+
+
+def test_a_session_that_is_collected_while_another_stops_waits_for_nobody(spark_server: SparkServer) -> None:
+    left = [open_plain_session(spark_server.start())]
+
+    def throw_away() -> None:
+        left.clear()
+        gc.collect()
+
+    thread = threading.Thread(target=throw_away, daemon=True)
+    with Reattachable._lock:  # held while a session stops, which waits for threads that may do what this one does
+        thread.start()
+        thread.join(20)
+        assert not thread.is_alive()
 
 
 def test_a_url_that_is_no_url_is_refused_without_repeating_it(spark_server: SparkServer) -> None:
