@@ -14,7 +14,7 @@ from dwh_assets.cli.logs import log_to_file
 from dwh_assets.cli.output import working
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.database import Database
-from dwh_assets.control.migrate import migrate
+from dwh_assets.control.migrate import prepare
 from dwh_assets.control.server import store_url
 from dwh_assets.engine.presence import using_servers
 from dwh_assets.model.errors import ConfigError
@@ -43,7 +43,7 @@ def control_store(settings: Settings, create: bool = False) -> Iterator[Database
         database = Database(url, deadline=settings.deadline_seconds, size=2)
         try:
             with working("waiting for the control store"):
-                migrate(database)
+                prepare(database)
             yield database
         finally:
             database.close()

@@ -41,6 +41,18 @@ def migrate(database: Database, schema: Schema | None = None) -> list[str]:
         ) from error
 
 
+def prepare(database: Database, schema: Schema | None = None) -> None:
+    """For those who come to use a control store: an empty database becomes one, an earlier one is left to `dwh upgrade`, which
+    makes a backup first. Views are renewed: they hold nothing."""
+    schema = schema or Schema()
+    if not _is_empty(database) and (pending := pending_migrations(database, schema)):
+        raise ConfigError(
+            f"the control database {database.place} is of an earlier version: {', '.join(pending)} must be applied to it.\n"
+            "Nothing was changed. `dwh upgrade` does it, after a backup; end what runs of the earlier version before."
+        )
+    migrate(database, schema)
+
+
 def pending_migrations(database: Database, schema: Schema | None = None) -> list[str]:
     """What `migrate` would apply; an error where the control store is newer than this code."""
     schema = schema or Schema()
@@ -60,10 +72,19 @@ def _migrate(database: Database, schema: Schema) -> list[str]:
     with database.transaction() as connection:
         connection.execute(sql("lock_migration"))
         connection.execute(statements.ledger())
+        if not connection.execute(sql("read_ledger")).fetchall():
+            # All or nothing: a half made store would look like an earlier one.
+            return [*(_apply(connection, file) for file in schema.migrations), _renew_views(connection, schema.views)]
     applied = []
     while (name := _step(database, schema)) is not None:
         applied.append(name)
     return applied
+
+
+def _is_empty(database: Database) -> bool:
+    with database.transaction() as connection:
+        known = one(connection.execute(sql("ledger_exists")))["found"]
+        return not known or not connection.execute(sql("read_ledger")).fetchall()
 
 
 def _is_current(database: Database, schema: Schema) -> bool:

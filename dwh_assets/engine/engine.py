@@ -24,7 +24,7 @@ from dwh_assets.control.ingest import IngestStore
 from dwh_assets.control.lateness import LatenessStore
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.maintenance import MaintenanceStore
-from dwh_assets.control.migrate import migrate
+from dwh_assets.control.migrate import prepare
 from dwh_assets.control.partitions import PartitionStore
 from dwh_assets.control.phases import PhaseStore
 from dwh_assets.control.server import store_url
@@ -179,11 +179,11 @@ class Engine:
 
 @contextmanager
 def open_engine(settings: Settings) -> Iterator[Engine]:
-    """Open the warehouse of these settings; an embedded Postgres is started, and migrated, if there is none."""
+    """Open the warehouse of these settings; an embedded Postgres is started, and its control store made, if there is none."""
     url = store_url(settings)
     engine = Engine(settings, url)
     try:
-        migrate(engine.database)
+        prepare(engine.database)
         yield engine
     finally:
         engine.close()

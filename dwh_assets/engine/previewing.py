@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.control.blocks import block_of
@@ -51,9 +51,8 @@ def look_ahead(engine: Engine, lineage: Lineage, name: str, rows: int, sample: i
 
 def harmless(module: Module, parameters: tuple[Parameter, ...]) -> tuple[Module, list[str]]:
     """The module with its values, without the writes that it declares beside its transforms; and what was left out."""
-    writes = [*(a for a in module.before if a.idempotent), *module.after]
-    kept = replace(module, before=tuple(action for action in module.before if not action.idempotent), after=())
-    return bound(kept, parameters), [f"{len(writes)} declared writes were left out"] if writes else []
+    notes = [f"declared writes left out: {len(module.writes)}"] if module.writes else []
+    return bound(module.without_writes(), parameters), notes
 
 
 def read_now(engine: Engine, lineage: Lineage, module: Module, topic: str) -> Reading:

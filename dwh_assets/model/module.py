@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cached_property
 from typing import Any, Literal
@@ -100,6 +100,15 @@ class Module:
     def tables(self) -> tuple[str, ...]:
         """Every table it writes: its own, and that of its dead letters."""
         return (self.table, dead_letters_of(self.table)) if self.processor == "ingest" else (self.table,)
+
+    @property
+    def writes(self) -> tuple[Action, ...]:
+        """What it does to other tables beside its transforms."""
+        return tuple(action for action in (*self.before, *self.after) if action.idempotent)
+
+    def without_writes(self) -> Module:
+        """Itself for those who only look."""
+        return replace(self, before=tuple(action for action in self.before if not action.idempotent), after=())
 
     @property
     def topics(self) -> tuple[str, ...]:

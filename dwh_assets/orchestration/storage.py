@@ -15,7 +15,7 @@ from sqlalchemy import Engine, create_engine
 
 from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
-from dwh_assets.control.migrate import migrate
+from dwh_assets.control.migrate import prepare
 from dwh_assets.control.server import store_url
 
 SCHEMA = "dagster"
@@ -50,7 +50,7 @@ def storage_url(home: str) -> str:
     """The control store's URL as dagster-postgres wants it, with a search path of its own."""
     settings = load_settings(home=os.fspath(home))
     given = store_url(settings)
-    _migrate(given, settings.deadline_seconds)  # the schema must be there before Dagster fills it
+    _prepare(given, settings.deadline_seconds)  # the schema must be there before Dagster fills it
     parts = urlsplit(given)
     options = f"options=-csearch_path%3D{SCHEMA}"
     query = f"{parts.query}&{options}" if parts.query else options
@@ -58,9 +58,9 @@ def storage_url(home: str) -> str:
 
 
 @cache
-def _migrate(url: str, deadline: float) -> None:
+def _prepare(url: str, deadline: float) -> None:
     database = Database(url, deadline=deadline, size=1)
-    migrate(database)
+    prepare(database)
     database.close()
 
 

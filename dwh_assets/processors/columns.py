@@ -24,12 +24,10 @@ MANY = "100000"
 def column_lineage(
     session: SparkSession, module: Module, processor: Processor, folder: Path, schemas: Mapping[str, StructType]
 ) -> ColumnLineage:
-    """By the analysed plan, so that Python transforms are understood like SQL. `module` has its parameters bound; writes that are
-    declared among its `before` are left out: this only looks."""
-    looking = replace(module, before=tuple(action for action in module.before if not action.idempotent))
+    """By the analysed plan, so that Python transforms are understood like SQL. `module` has its parameters bound."""
     frames = {name: marked_input(session, name, schema) for name, schema in schemas.items()}
     prefix = f"dwh_columns_{module.name.replace('.', '_').replace('#', '_')}"
-    transforms = transforms_of(session, looking, folder, frames, prefix)
+    transforms = transforms_of(session, module.without_writes(), folder, frames, prefix)
     rows = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
     names = [field.name for field in analysed(rows, module.name) if field.name not in AUDIT]
     found = lineage_of_frame(session, rows)

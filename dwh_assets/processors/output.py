@@ -77,9 +77,9 @@ def output_rows(
 def output_columns(
     session: SparkSession, module: Module, processor: Processor, folder: Path, frames: Mapping[str, DataFrame]
 ) -> StructType:
-    """The columns that a module's transforms give, without running them."""
+    """The columns that a module's transforms give; nothing is run, and nothing written."""
     prefix = f"dwh_preview_{module.name.replace('.', '_').replace('#', '_')}"
-    transforms = transforms_of(session, module, folder, frames, prefix)
+    transforms = transforms_of(session, module.without_writes(), folder, frames, prefix)
     rows = processor.shape(module, with_audit(transforms.output(frames[module.base]), 0, 0))
     return StructType([_optional(field) for field in analysed(rows, module.name) if field.name not in AUDIT])
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dwh_assets.control.database import Database
-from dwh_assets.control.migrate import Schema, migrate
+from dwh_assets.control.migrate import Schema, migrate, prepare
 from dwh_assets.control.statements import migrations
 from dwh_assets.model.errors import ConfigError
 
@@ -61,6 +61,26 @@ def test_two_processes_that_migrate_at_once_apply_each_file_once(empty: Database
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         applied = list(pool.map(migrate_url, [empty.url, empty.url]))
     assert sorted(applied[0] + applied[1]) == sorted([*(file.stem for file in migrations()), "views"])
+
+
+def test_who_comes_to_use_a_store_makes_one_where_there_is_none_and_leaves_an_earlier_one_as_it_is(empty: Database) -> None:
+    prepare(empty)
+    assert migrate(empty) == []
+    prepare(empty)
+    later = Path("9999_later.sql")
+    with pytest.raises(ConfigError, match="is of an earlier version: 9999_later must be applied"):
+        prepare(empty, Schema([*migrations(), later]))
+
+
+def test_a_store_is_made_whole_or_not_at_all(empty: Database, tmp_path: Path) -> None:
+    good, bad = tmp_path / "0001_core.sql", tmp_path / "0002_bad.sql"
+    good.write_text("create table dwh.a (x integer);")
+    bad.write_text("select 1/0;")
+    with pytest.raises(Exception, match="division by zero"):
+        migrate(empty, Schema([good, bad], []))
+    bad.write_text("create table dwh.b (x integer);")
+    prepare(empty, Schema([good, bad], []))
+    assert empty.fetch("select * from dwh.b") == []
 
 
 def test_a_migration_changed_after_it_was_applied_is_refused_by_name(empty: Database, tmp_path: Path) -> None:

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 import pyarrow as pa
 import pytest
 
+from dwh_assets.engine.previewing import look_ahead
 from dwh_assets.model.errors import LineageError
 from dwh_assets.model.position import MAX_ID
-from tests.engine.project import BASE, DAY, Project, at, row, rows
+from tests.engine.project import ALL, BASE, DAY, Project, at, row, rows
 
 
 def test_rows_that_share_a_position_are_never_split_and_transforms_are_put_together_by_name(project: Project) -> None:
@@ -44,6 +45,25 @@ def test_before_and_after_run_with_each_block(project: Project) -> None:
     project.apply()
     project.load("step.acts")
     assert project.rows("step.acts", "id, v") == [(0, 1), (1, 1), (2, 2)]
+
+
+def test_a_declared_write_runs_with_each_block_and_never_for_those_who_only_look(project: Project) -> None:
+    session = project.engine.session()
+    session.sql("create namespace if not exists log")
+    session.sql("create table log.seen (id bigint) using iceberg")
+    project.source("src.writes")
+    project.append("src.writes", rows(0, 3))
+    write = (
+        "merge into log.seen s using {{ block }} b on s.id = b.id and b.v % 2 = 1 "
+        "when not matched and b.v % 2 = 1 then insert (id) values (b.id)"
+    )
+    project.module("step.writes", "src.writes", ALL, before=f"[{{sql: '{write}', idempotent: true}}]")
+    project.apply()
+    sight = look_ahead(project.engine, project.engine.lineage.active(), "step.writes", 5)
+    assert (len(sight.output.rows), sight.notes) == (3, ("not planned yet", "declared writes left out: 1"))
+    assert project.rows("log.seen", "id") == []
+    project.load("step.writes")
+    assert project.rows("log.seen", "id") == [(1,)]
 
 
 def test_a_python_transform_gets_the_block_and_tables_by_name(project: Project) -> None:
