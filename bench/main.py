@@ -47,12 +47,13 @@ OF = {
     "window": "ingest",
     "latency": "ingest",
 }  # measured together with another one
+WITH = {"workers": {"tick"}}  # figures of another one that belong into the same run
 WITHOUT_SPARK = {"definitions", "verdicts", "planning", "evaluation", "reports", "load"}
 
 
 def main(names: Sequence[str] = (), rows: int = Scale.rows, json_path: Path | None = None, keep: bool = False) -> int:
     """Measure all, or what is named. Returns 0 if every figure was reached, else 1."""
-    chosen = _chosen(names)
+    chosen = measurements_of(names)
     began = _machine()
     console = Console()
     results: list[Result] = []
@@ -68,11 +69,12 @@ def main(names: Sequence[str] = (), rows: int = Scale.rows, json_path: Path | No
     return 0 if all(result.reached for result in results) else 1
 
 
-def _chosen(names: Sequence[str]) -> set[str]:
+def measurements_of(names: Sequence[str]) -> set[str]:
     known = [*MEASUREMENTS, *OF]
     if unknown := [name for name in names if name not in known]:
         raise ConfigError(f"there is no measurement {unknown[0]}; there are {', '.join(known)}.")
-    return {OF.get(name, name) for name in names} or set(MEASUREMENTS)
+    chosen = {OF.get(name, name) for name in names}
+    return chosen.union(*(WITH.get(name, ()) for name in chosen)) or set(MEASUREMENTS)
 
 
 def _machine() -> dict[str, Any]:

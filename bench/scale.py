@@ -28,10 +28,12 @@ class Scale:
     events: int = 20_000_000  # that are taken in from a broker, one in five a second time
     window_block: int = 1_000_000  # events of a block that is compared with a window
     windows: tuple[int, ...] = (1_000_000, 20_000_000, 200_000_000)  # ids that the window holds
-    latencies: int = 50  # events whose way is timed
+    latencies: int = 200  # events whose way is timed
+    dispatches: int = 300  # requests whose way to a worker is timed
     crew_topics: int = 200  # topics that workers share
     crew_blocks: int = 1000  # small blocks that each of them has to load
     crew_seconds: float = 120  # for so long
+    crew_marks: tuple[int, int] = (50, 500)  # blocks of a worker after which its memory is compared
     repeats: int = 30  # of every short measurement; the median counts
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from statistics import median
@@ -81,3 +82,8 @@ def seconds_of(act: Callable[[], Any]) -> float:
     began = time.perf_counter()
     act()
     return time.perf_counter() - began
+
+
+def nearest_rank(taken: Sequence[float], percent: int) -> float:
+    """The least of them that so many in a hundred do not exceed: always one that was seen."""
+    return sorted(taken)[math.ceil(len(taken) * percent / 100) - 1]
