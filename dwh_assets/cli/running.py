@@ -93,7 +93,9 @@ def _workers(engine: Engine, signals: Stopping) -> Progress:
 
 def run(
     context: typer.Context,
-    until_dry: Annotated[bool, typer.Option("--until-dry", help="End when nothing more can be loaded now.")] = False,
+    until_dry: Annotated[
+        bool, typer.Option("--until-dry", help="End when nothing more can be loaded now. What is away is waited for a while.")
+    ] = False,
     topic: Topics = None,
     as_json: Json = False,
 ) -> None:

@@ -147,9 +147,10 @@ class ClaimSet:
         return self.judged([row["topic_id"]])[0]
 
     def _end_lost_execution(self, row: Row) -> Row:
-        """Returns what it changed of the topic's first unfinished block."""
+        """Returns what it changed of the topic's restatement, or of its first unfinished block."""
         lost = one(self.connection.execute(sql("fail_lost_execution"), {"topic_id": row["topic_id"]}))
-        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, its block is repeated"
+        what = "its block" if lost["restatement_id"] is None else "its restatement"
+        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, {what} is repeated"
         log_event(
             self.connection,
             "LOST",
@@ -159,12 +160,16 @@ class ClaimSet:
             block_id=lost["block_id"],
             execution_id=lost["id"],
         )
+        if lost["restatement_id"] is not None and lost["restatement_id"] == row["restatement_id"]:
+            return {"restatement_crashes": lost["restatement_crashes"], "lost": lost["id"]}
         return {"crashes": lost["crashes"]} if lost["block_id"] == row["id"] else {}
 
     def _work(self, row: Row) -> Work | DwhError:
         """An open restatement comes first; else the first unfinished block, if its horizon still covers it."""
         topic = row["topic"]
         if row["restatement_id"] is not None:
+            if row["restatement_crashes"] >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]:
+                return self._give_up_crashing(row)
             span = row["first_seq"], row["last_seq"], row["restatement_kind"]
             return Work(row, tuple(restated_blocks(self.connection, row["topic_id"], *span)))
         if row["id"] is None:
@@ -193,10 +198,26 @@ class ClaimSet:
         if block.status != "parked":
             hold = {"block_id": block.id, "failures": 0, "crashes": 0, "park": True}
             self.connection.execute(sql("hold_back_block"), hold)
-            back = {"topic_id": row["topic_id"], "token": row["token"], "problem": problem, "failures": 0}
-            self.connection.execute(sql("hold_back_topic"), back)
+            self._hold_back(row, problem)
             log_event(self.connection, "PARKED", problem, who=self.worker, topic=topic, block_id=block.id)
         return NotDue(f"topic {topic}: block #{block.id} is parked; dwh retry, release or skip {topic}")
+
+    def _give_up_crashing(self, row: Row) -> NotDue:
+        topic, kind = row["topic"], row["restatement_kind"]
+        text = (
+            f"topic {topic}, restatement {row['restatement_id']} was given up: its workers were lost "
+            f"{row['restatement_crashes']} times.\nNothing was changed in the table, and the topic goes on. "
+            f"Look why in `dwh log {topic}`; `dwh {kind} {topic} ...` asks for it again."
+        )
+        hold = {"id": row["restatement_id"], "failures": 0, "crashes": 0, "park": True}
+        self.connection.execute(sql("hold_back_restatement"), hold)
+        self._hold_back(row, text)
+        log_event(self.connection, "PARKED", text, who=self.worker, topic=topic, execution_id=row.get("lost"))
+        return NotDue(text)
+
+    def _hold_back(self, row: Row, problem: str) -> None:
+        back = {"topic_id": row["topic_id"], "token": row["token"], "problem": problem, "failures": 0, "pauses": 0}
+        self.connection.execute(sql("hold_back_topic"), back)
 
     def _take(self, works: Sequence[Work], code_versions: Mapping[str, str]) -> dict[str, Claim]:
         if not works:

@@ -78,6 +78,11 @@ class ClaimStore:
         parameters = {"topic_id": claim.topic_id, "token": claim.token, "target": claim.target}
         return bool(self.database.fetch(sql("take_table_lease"), **parameters))
 
+    def table_is_held(self, claim: Claim) -> bool:
+        """True while another attempt replaces rows of the target table."""
+        parameters = {"topic_id": claim.topic_id, "token": claim.token, "target": claim.target}
+        return bool(self.database.fetch(sql("table_holder"), **parameters))
+
     def note_staging(self, claim: Claim, branches: dict[str, Any], inputs: dict[str, int | None]) -> None:
         noted = self.database.fetch(
             sql("note_staging"),
@@ -100,14 +105,19 @@ class ClaimStore:
         *,
         counts: bool,
         crash: bool = False,
+        pause: bool = False,
         park: bool = False,
         checks: Sequence[CheckResult] = (),
     ) -> str:
-        """End an attempt without a commit; says what became of its block: open, parked, or lost to a newer holder."""
+        """End an attempt without a commit; says what became of its block: open, parked, or lost to a newer holder.
+
+        `counts`: it used up one of the block's attempts. `crash`: a server was lost with it, which parks the block only when it
+        was very often. `pause`: what it needs is away, so the next one waits a little, longer each time.
+        """
         failpoint("fail.before")
         with self.database.transaction() as connection:
             connection.execute(sql("lock_topic"), {"topic": claim.topic})
-            status = self._end(connection, claim, reason, counts=counts, crash=crash, park=park, checks=checks)
+            status = self._end(connection, claim, reason, counts=counts, crash=crash, pause=pause, park=park, checks=checks)
         failpoint("fail.after")
         return status
 
@@ -119,6 +129,7 @@ class ClaimStore:
         *,
         counts: bool,
         crash: bool,
+        pause: bool,
         park: bool,
         checks: Sequence[CheckResult],
     ) -> str:
@@ -139,10 +150,11 @@ class ClaimStore:
             hold = {"block_id": claim.block.id, "failures": int(counts), "crashes": int(crash), "park": park}
             held = one(connection.execute(sql("hold_back_block"), hold))
         else:
-            hold = {"id": claim.restatement, "failures": int(counts), "park": park}
+            hold = {"id": claim.restatement, "failures": int(counts), "crashes": int(crash), "park": park}
             held = one(connection.execute(sql("hold_back_restatement"), hold))
         failures = held["failures"] if counts else 0
-        back = {"topic_id": claim.topic_id, "token": claim.token, "problem": reason, "failures": failures}
+        waits = {"failures": failures, "pauses": claim.attempt if pause else 0}
+        back = {"topic_id": claim.topic_id, "token": claim.token, "problem": reason, **waits}
         connection.execute(sql("hold_back_topic"), back)
         connection.execute(sql("release_table_lease"), {"topic_id": claim.topic_id, "token": claim.token})
         code = "PARKED" if held["status"] in ("parked", "failed") else "FAILED"

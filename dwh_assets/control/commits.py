@@ -16,7 +16,7 @@ from dwh_assets.control.events import log_event
 from dwh_assets.control.ingest import Ingested, store_ingested
 from dwh_assets.control.statements import sql
 from dwh_assets.model.block import Block, BlockStats, Claim, RowCounts
-from dwh_assets.model.errors import InputsChanged, PointerTaken
+from dwh_assets.model.errors import InputsChanged, PointerTaken, TableHeld
 from dwh_assets.model.failpoints import failpoint, protected
 from dwh_assets.model.position import watermark_of
 
@@ -52,7 +52,8 @@ class CommitStore:
         """Publish, or change nothing at all.
 
         Raises LeaseLost or InputsChanged when a guard fails, PointerTaken when another writer published to the same table
-        first, and ControlStoreDown when the connection was lost: then the caller asks what became of the attempt.
+        first, TableHeld while one replaces rows of it, and ControlStoreDown when the connection was lost: then the caller
+        asks what became of the attempt.
         """
         failpoint("commit.before")
         with self.database.transaction() as connection:
@@ -87,7 +88,7 @@ class CommitStore:
             raise lease_lost(claim, self.lease_seconds)
         table = {"target": claim.target, "topic_id": claim.topic_id, "token": claim.token}
         if connection.execute(sql("lock_target"), table).fetchone() is None:
-            raise PointerTaken(f"{claim.label}: another topic is replacing rows of {claim.target}; this block waits for it")
+            raise TableHeld(f"{claim.label}: another topic is replacing rows of {claim.target}; this block waits for it")
         _guard_generations(connection, claim)
 
 

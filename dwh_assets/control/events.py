@@ -41,6 +41,13 @@ def log_event(
     )
 
 
+def note_problem(database: Database, text: str, who: str) -> None:
+    """Something could not be looked at. It is written down once an hour, not at every look."""
+    with database.transaction() as connection:
+        if connection.execute(sql("problem_told"), {"text": text}).fetchone() is None:
+            log_event(connection, "OBSERVE", text, who=who)
+
+
 def note_event(database: Database, code: str, text: str, who: str, topic: str | None = None) -> None:
     """An event that a person or a script outside writes: it tells of no effect of ours."""
     with database.transaction() as connection:

@@ -19,12 +19,15 @@ from dwh_assets.engine.stage import StagedAttempt, key_of, stage
 from dwh_assets.model.block import BlockStats, Claim, RowCounts, Start
 from dwh_assets.model.errors import (
     CheckFailed,
+    ConfigError,
     ControlStoreDown,
     InputsChanged,
     LeaseLost,
     NotDue,
     PointerTaken,
     SparkDown,
+    SparkLost,
+    TableHeld,
     Transient,
     in_words,
 )
@@ -49,6 +52,7 @@ class Outcome:
     claim: Claim | None = None
     rows: int = 0
     seconds: float = 0.0
+    transient: bool = False  # a failure that may be over soon: what the attempt needs was away
 
 
 def attempt(engine: Engine, lineage: Lineage, topic: str, *, force: bool = False, start: Start | None = None) -> Outcome:
@@ -85,7 +89,10 @@ def _code_version(engine: Engine, lineage: Lineage, topic: str, of_batch: Sequen
     module = next((m for m in lineage.modules if m.name == name), None)
     if module is None:
         return ""
-    return code_version(module, engine.settings.transforms_folder, resolve(lineage.parameters, of_batch, module.parameters))
+    try:
+        return code_version(module, engine.settings.transforms_folder, resolve(lineage.parameters, of_batch, module.parameters))
+    except ConfigError:
+        return ""  # the attempt asks for the same transform and fails by it, where that is written down
 
 
 def _load(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: Phases, began: float) -> list[BlockStats]:
@@ -110,7 +117,10 @@ def with_parameters(claim: Claim, lineage: Lineage) -> Claim:
 
 
 def publish(engine: Engine, lineage: Lineage, claim: Claim, staged: StagedAttempt, stats: list[BlockStats], lease: Lease) -> None:
-    """Make the next metadata and commit, again and again while other writers publish to the same table."""
+    """Make the next metadata and commit, again and again while other writers publish to the same table.
+
+    A topic that replaces rows of it is waited for, however long it takes: to give up would throw away what was staged.
+    """
     counts = _counts(staged, stats)
     ingested = None if staged.rejects is None else Ingested(tuple(staged.rejects.counted), key_of(lineage, claim.module))
     until = time.monotonic() + engine.settings.deadline_seconds
@@ -120,13 +130,17 @@ def publish(engine: Engine, lineage: Lineage, claim: Claim, staged: StagedAttemp
         failpoint("publish.after")
         try:
             _commit(engine, claim, pointers, stats, counts, ingested)
-        except PointerTaken:
+        except PointerTaken as error:
             for pointer in pointers:
                 discard(pointer)
             lease.check()
-            if time.monotonic() > until:
+            if isinstance(error, TableHeld):
+                lease.wait_for_table()
+                until = time.monotonic() + engine.settings.deadline_seconds
+            elif time.monotonic() > until:
                 raise
-            time.sleep(0.05)
+            else:
+                time.sleep(0.05)
         else:
             for pointer in pointers:
                 sweep(pointer)
@@ -180,21 +194,26 @@ def _drop_branches(engine: Engine, claim: Claim) -> None:
 
 
 def _failed(engine: Engine, claim: Claim, error: Exception) -> Outcome:
-    """Write the failure down. Lost workers and lost servers do not use up the attempts of a block; wrong data and code do."""
+    """Write the failure down. Wrong data and code use up the attempts of a block; a server that is away only delays it.
+
+    Spark that went away while it worked is a crash: a block that kills it each time is parked in the end.
+    """
     if isinstance(error, LeaseLost):
         logger.warning("%s", error)
         return Outcome("lost", claim.topic, str(error), claim)
     if isinstance(error, SparkDown):
         engine.forget_session()
     park = isinstance(error, CheckFailed)
-    crash = isinstance(error, Transient)
+    pause, crash = isinstance(error, Transient), isinstance(error, SparkLost)
     text = in_words(error)
     results = error.results if isinstance(error, CheckFailed) else ()
-    counts = not (crash or isinstance(error, InputsChanged))
-    status = engine.claims.fail(claim, text, counts=counts, crash=crash, park=park, checks=results)
+    counts = not (pause or isinstance(error, InputsChanged))
+    status = engine.claims.fail(claim, text, counts=counts, crash=crash, pause=pause, park=park, checks=results)
     if status not in ("parked", "failed"):
         _drop_branches(engine, claim)
     logger.warning("%s did not commit: %s", claim.label, text)
     if status == "lost":
         return Outcome("lost", claim.topic, f"{lease_lost(claim, engine.settings.lease_seconds)}\nIt ended with: {text}", claim)
-    return Outcome("parked" if status in ("parked", "failed") else "failed", claim.topic, text, claim)
+    if status in ("parked", "failed"):
+        return Outcome("parked", claim.topic, text, claim)
+    return Outcome("failed", claim.topic, text, claim, transient=pause)

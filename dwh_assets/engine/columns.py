@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dwh_assets.config.sql_parameters import bound
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.column_lineage import ColumnLineage
-from dwh_assets.model.errors import Transient, in_words
+from dwh_assets.model.errors import ConfigError, Transient, in_words
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
 from dwh_assets.processors.columns import column_lineage
@@ -30,8 +30,15 @@ def note_loaded(engine: Engine, lineage: Lineage) -> int:
     if not engine.spark.running():
         return 0
     waiting = {row["module"]: row["code_version"] for row in engine.columns.unknown()}
-    modules = [m for m in lineage.modules if waiting.get(m.name) is not None and waiting[m.name] == _code(engine, lineage, m)]
+    modules = [m for m in lineage.modules if waiting.get(m.name) is not None and _is_now(engine, lineage, m, waiting[m.name])]
     return note_columns(engine, lineage, modules[:AT_A_TIME])
+
+
+def _is_now(engine: Engine, lineage: Lineage, module: Module, code: str) -> bool:
+    try:
+        return _code(engine, lineage, module) == code
+    except ConfigError:
+        return False  # a transform is gone: the next attempt at a block says so
 
 
 def note_columns(engine: Engine, lineage: Lineage, modules: Iterable[Module]) -> int:

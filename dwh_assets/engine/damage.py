@@ -24,6 +24,7 @@ def naming_blocks(engine: Engine, snapshots: Mapping[str, int | None]) -> Iterat
 
 
 def _files(engine: Engine, snapshots: Mapping[str, int | None]) -> Iterator[tuple[str, FileStat]]:
+    engine.catalog.forget_files()
     for table, snapshot in snapshots.items():
         if snapshot is not None:
             yield from ((table, file) for file in data_files(engine.catalog, table, snapshot))

@@ -32,7 +32,7 @@ from dwh_assets.control.sources import SourceStore
 from dwh_assets.control.topics import TopicStore
 from dwh_assets.engine.openlineage import OpenLineage
 from dwh_assets.engine.phases import Tell
-from dwh_assets.model.errors import SourceError
+from dwh_assets.model.errors import SourceError, SparkDown, SparkLost
 from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Lineage, Module, SourceTable
 from dwh_assets.sources.folder import FolderSource
@@ -90,11 +90,19 @@ class Engine:
         """This thread's session; the server is started if it is not there, and again if it was lost."""
         remote = self.spark.start()
         if getattr(self._sessions, "remote", None) != remote:
-            store = object_store(self.settings)
-            self._sessions.session = open_session(remote, self.postgres_url, self.settings.warehouse_root, store)
+            self._sessions.session = self._open_session(remote)
             self._opened.append(self._sessions.session)
             self._sessions.remote = remote
         return self._sessions.session
+
+    def _open_session(self, remote: str) -> SparkSession:
+        try:
+            return open_session(remote, self.postgres_url, self.settings.warehouse_root, object_store(self.settings))
+        except SparkLost as error:  # nothing was begun: no block is the reason
+            raise SparkDown(
+                "the Spark server cannot be reached. Nothing was begun and nothing is lost; it is tried again, after a pause.\n"
+                "Start it, or correct DWH_SPARK_REMOTE; without it, dwh starts a server of its own."
+            ) from error
 
     def forget_session(self) -> None:
         """Open a new session next time: this one lost its server."""

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dwh_assets.control.claims import ClaimStore, lease_lost
 from dwh_assets.engine.renewing import renewed
 from dwh_assets.model.block import Claim, Hold
-from dwh_assets.model.errors import PointerTaken
 from dwh_assets.model.failpoints import protected
 
 
@@ -26,16 +25,23 @@ class Lease:
         if self._lost.is_set() and protected("token"):
             raise lease_lost(self._claim, self._claims.lease_seconds)
 
-    def hold_table(self, deadline: float) -> None:
+    def hold_table(self) -> None:
         """Wait until no other replacing write holds the target table, and hold it."""
-        until = time.monotonic() + deadline
         claim = self._claim
         assert isinstance(claim, Claim)
         while not self._claims.take_table(claim):
-            self.check()
-            if time.monotonic() > until:
-                raise PointerTaken(f"{claim.label}: {claim.target} has long been replaced by another topic.")
-            time.sleep(0.1)
+            self._rest()
+
+    def wait_for_table(self) -> None:
+        """Wait while another topic replaces rows of the target table, however long: whoever dies loses it with its lease."""
+        claim = self._claim
+        assert isinstance(claim, Claim)
+        while self._claims.table_is_held(claim):
+            self._rest()
+
+    def _rest(self) -> None:
+        self.check()
+        time.sleep(0.1)
 
     @contextmanager
     def kept(self) -> Iterator[Lease]:

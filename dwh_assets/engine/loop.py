@@ -14,10 +14,7 @@ from typing import Any
 from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.audit_rounds import AuditRounds
-from dwh_assets.engine.columns import note_loaded
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.late import find_late_rows
-from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
@@ -42,6 +39,7 @@ class Loop:
         self.audits = AuditRounds(self.engine, lambda: self._crowded)
         self._lineage = Lineage((), ())
         self._crowded = False  # topics are due that have no slot
+        self._setbacks: dict[str, float] = {}  # topic -> since when its attempts fail because something is away
         self._ended: SimpleQueue[Outcome | str] = SimpleQueue()  # an attempt that ended, or the topic that left its slot
 
     def run(self, until_dry: bool = False) -> int:
@@ -53,7 +51,7 @@ class Loop:
         return committed
 
     def _drive(self, until_dry: bool, alerts: AlertRounds) -> int:
-        committed = 0
+        committed, away = 0, None
         with ThreadPoolExecutor(self.engine.settings.slots, thread_name_prefix="slot") as pool:
             running: dict[str, Future[None]] = {}
             while not self.stop.is_set():
@@ -61,16 +59,24 @@ class Loop:
                     self._lineage, due = self.tick()
                 except Transient as error:
                     logger.warning("tick: %s", error)
+                    away = away or time.monotonic()
+                    if until_dry and not self._is_recent(away):
+                        raise
                     self.stop.wait(self.engine.settings.tick_seconds)
                     continue
+                away = None
                 alerts.begin_if_due()
                 self._start(pool, running, due)
-                if not running and until_dry and not due:
+                if not running and until_dry and not due and not any(map(self._is_recent, self._setbacks.values())):
                     return committed
                 committed += self._collect(running)
             wait(running.values())
             committed += self._collect(running)
         return committed
+
+    def _is_recent(self, since: float) -> bool:
+        """What is away is waited for as long as the deadline by a loop that is to end."""
+        return time.monotonic() - since < self.engine.settings.deadline_seconds
 
     def tick(self) -> tuple[Lineage, list[Row]]:
         """Observe, decide, plan; returns the Lineage in force and the topics that are due."""
@@ -122,6 +128,10 @@ class Loop:
                 running.pop(ended).result()
                 continue
             committed += ended.result == "committed"
+            if ended.transient:
+                self._setbacks.setdefault(ended.topic, time.monotonic())
+            else:
+                self._setbacks.pop(ended.topic, None)
             self.report(ended)
         return committed
 
@@ -134,17 +144,12 @@ class Loop:
             yield self._ended.get()
 
     def _sweep(self) -> None:
-        """Now and then: drop what dead attempts left behind, look for late rows, observe how late rows come and where
-        columns come from."""
+        """Now and then."""
         if time.monotonic() - self._swept < SWEEP_SECONDS:
             return
         first, self._swept = not self._swept, time.monotonic()
-        lineage = self.engine.lineage.active()
-        sweep(self.engine, lineage)
-        find_late_rows(self.engine, lineage)
-        observe_lateness(self.engine, lineage)
-        if not first:  # a loop that has just begun has better things to do
-            note_loaded(self.engine, lineage)
+        # Columns cost a look by Spark: a loop that has just begun has better things to do.
+        sweep(self.engine, self.engine.lineage.active(), columns=not first)
 
 
 def _rank(row: Row) -> float:

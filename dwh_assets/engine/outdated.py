@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from dwh_assets.config.lineage_spec import to_spec
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.engine import Engine
-from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.parameter import resolve
 from dwh_assets.processors.transform import code_version
@@ -45,9 +44,4 @@ def _versions(engine: Engine, lineage: Lineage, module: Module) -> Iterator[str]
     """A batch may bring values of its own: what it built with them is not outdated."""
     for of_batch in ((), *(batch.parameters for batch in lineage.batches)):
         parameters = resolve(lineage.parameters, of_batch, module.parameters)
-        try:
-            yield code_version(module, engine.settings.transforms_folder, parameters)
-        except FileNotFoundError as error:
-            raise ConfigError(
-                f"{module.name}: its transform {error.filename} is gone. `dwh lineage check` names all problems."
-            ) from None
+        yield code_version(module, engine.settings.transforms_folder, parameters)

@@ -54,7 +54,7 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: 
     rejects = _rejects(engine, claim)
     rekeyed = rejects is not None and _rekeyed(engine, lineage, claim)
     if processor.replaces or claim.kind != "load" or rekeyed:
-        lease.hold_table(engine.settings.deadline_seconds)
+        lease.hold_table()
     session = engine.session()
     failpoint("fork.before")
     forked = fork(engine.catalog, claim.target, claim.execution_id)

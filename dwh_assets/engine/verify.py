@@ -51,12 +51,12 @@ def verify(
     findings = [*_ledger(engine), *_beyond_the_cursor(engine, lineage)]
     for table in lineage.tables:
         progress(table)
-        findings += _readable(table, lambda table=table: _table(engine, lineage, table, deep))
+        findings += _lasting(lambda table=table: _readable(table, _table(engine, lineage, table, deep)))
     for module in lineage.modules:
         progress(module.name)
-        findings += _sources(engine, lineage, module)
+        findings += _lasting(lambda module=module: list(_sources(engine, lineage, module)))
         if module.processor == "ingest":
-            findings += _readable(module.name, lambda module=module: _events(engine, lineage, module))
+            findings += _lasting(lambda module=module: _readable(module.name, _events(engine, lineage, module)))
     return [*findings, *left_behind(engine, lineage)]
 
 
@@ -89,10 +89,20 @@ def _table(engine: Engine, lineage: Lineage, table: str, deep: bool) -> Iterator
             yield Finding("I1", topic, block_id, text)
 
 
-def _readable(table: str, look: Callable[[], Iterator[Finding]]) -> list[Finding]:
+def _lasting(look: Callable[[], list[Finding]]) -> list[Finding]:
+    """What is there at a second look, too: rows and ledger are read one after the other, and what is committed in between is
+    in one of them only."""
+    found = look()
+    if all(finding.severity == "late" for finding in found):
+        return found
+    before = {(finding.invariant, finding.topic, finding.block_id) for finding in found}
+    return [finding for finding in look() if (finding.invariant, finding.topic, finding.block_id) in before]
+
+
+def _readable(table: str, findings: Iterator[Finding]) -> list[Finding]:
     """A damaged file of one table is a finding, and the other tables are looked at all the same."""
     try:
-        return list(look())
+        return list(findings)
     except DamagedData as error:
         return [Finding("I1", table, None, str(error))]
 

@@ -3,10 +3,12 @@
     DwhError
     ├── Transient                 trying again may help; the engine does
     │   ├── ControlStoreDown
-    │   ├── SparkDown
+    │   ├── SparkDown             it cannot be reached, or does not start
+    │   │   └── SparkLost         it went away while it worked: the block may be the reason
     │   ├── SourceDown            the database of a source cannot be reached
     │   ├── BusDown               the broker that carries the workers' messages cannot be reached
     │   ├── PointerTaken          another writer published to the same table meanwhile
+    │   │   └── TableHeld         a topic replaces rows of the table: whoever else publishes to it waits
     │   └── StagedAgain           the head moved under a replacing write
     ├── Refused                   this attempt must end; another one goes on, nothing to repair
     │   ├── LeaseLost
@@ -60,6 +62,9 @@ class ControlStoreDown(Transient): ...
 class SparkDown(Transient): ...
 
 
+class SparkLost(SparkDown): ...
+
+
 class SourceDown(Transient): ...
 
 
@@ -67,6 +72,9 @@ class BusDown(Transient): ...
 
 
 class PointerTaken(Transient): ...
+
+
+class TableHeld(PointerTaken): ...
 
 
 class StagedAgain(Transient): ...

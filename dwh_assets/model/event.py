@@ -23,7 +23,7 @@ CODES: Mapping[str, str] = {
     "LINEAGE": "a module, source, batch, command or parameter was added, changed or removed",
     "LOST": "a worker is gone; what it had not committed is done again",
     "NEXT_RUN": "what the next run of a topic or a batch shall do",
-    "OBSERVE": "a source could not be looked at",
+    "OBSERVE": "a source or a table could not be looked at",
     "OVERRIDE": "blocks are loaded in spite of repeat, window and back-off",
     "PARKED": "a block waits for a person: a blocking check failed, or all attempts did",
     "PAUSE": "a topic rests until it is resumed",

@@ -19,12 +19,13 @@ from dagster import (
     TableSchema,
 )
 
+from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Module, SourceTable
 from dwh_assets.model.parameter import resolve
 from dwh_assets.orchestration.column_lineage import column_metadata
 from dwh_assets.orchestration.names import BUILT_IN_CHECKS, check_name, identifier, input_keys, module_key, team
 from dwh_assets.orchestration.project import Project
-from dwh_assets.processors.transform import code_version
+from dwh_assets.processors.transform import code_version, file_of
 
 SHORTEST = timedelta(minutes=20)  # Dagster counts from the last block, and a quiet source brings none
 
@@ -34,7 +35,7 @@ def partitions_of(module: Module) -> DynamicPartitionsDefinition:
 
 
 def module_spec(project: Project, module: Module) -> AssetSpec:
-    folder = project.settings.transforms_folder
+    version, description = _code(project, module)
     return AssetSpec(
         key=module_key(module),
         deps=[AssetDep(key, partition_mapping=AllPartitionMapping()) for key in input_keys(project.lineage, module)],
@@ -42,9 +43,9 @@ def module_spec(project: Project, module: Module) -> AssetSpec:
         group_name=identifier(module.area or "default"),
         owners=[team(module.owner)] if module.owner else None,
         kinds={"spark", "iceberg", _kind(project, module)},
-        description=_description(module, folder),
+        description=description,
         metadata=_metadata(project, module),
-        code_version=code_version(module, folder, resolve(project.lineage.parameters, (), module.parameters)),
+        code_version=version,
         freshness_policy=_freshness(module),
         partitions_def=partitions_of(module),
     )
@@ -79,10 +80,24 @@ def _kind(project: Project, module: Module) -> str:
     return "sql" if all(transform.endswith(".sql") for transform in module.transforms) else "python"
 
 
-def _description(module: Module, folder: Path) -> str:
+def _code(project: Project, module: Module) -> tuple[str | None, str]:
+    """The version of its transforms, and its description. A transform that is gone since it was applied is told there: its
+    module fails when it is next due, and the others are shown all the same."""
+    folder = project.settings.transforms_folder
+    try:
+        version = code_version(module, folder, resolve(project.lineage.parameters, (), module.parameters))
+        return version, _description(module, [_shown(folder, name) for name in module.transforms if name.endswith(".sql")])
+    except ConfigError as error:
+        return None, _description(module, [f"**It cannot be loaded now.** {error}"])
+
+
+def _shown(folder: Path, transform: str) -> str:
+    return f"```sql\n{file_of(folder, transform).read_text().strip()}\n```"
+
+
+def _description(module: Module, texts: list[str]) -> str:
     """For the business first; the SQL at the end for those who scroll."""
     parts = [module.description or f"{module.table}, loaded block by block from {module.base}.", module.comment]
-    texts = [f"```sql\n{(folder / name).read_text().strip()}\n```" for name in module.transforms if name.endswith(".sql")]
     return "\n\n".join(part for part in [*parts, *texts] if part)
 
 

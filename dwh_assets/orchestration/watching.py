@@ -27,10 +27,7 @@ from dwh_assets.control.reports import Reports
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.alerts import alert_round
 from dwh_assets.engine.audit_rounds import AuditRounds
-from dwh_assets.engine.columns import note_loaded
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.late import find_late_rows
-from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.model.module import Lineage
 from dwh_assets.orchestration.events import topic_checks
@@ -60,9 +57,6 @@ class Watcher:
         if time.monotonic() - self._slow > SLOW_SECONDS:
             self._slow = time.monotonic()
             sweep(engine, lineage)
-            find_late_rows(engine, lineage)
-            observe_lateness(engine, lineage)
-            note_loaded(engine, lineage)
             told += [f"event without a block: {name}" for name in report_unfounded(instance, engine, lineage)]
         self._audit(engine, lineage)
         if found := report_forgotten(instance, engine, lineage):

@@ -129,7 +129,18 @@ class Params(dict[str, Value]):
 
 def sql_of(module: Module, folder: Path, transform: str) -> str:
     """The text of a SQL transform, with the values of the module's parameters in it."""
-    return with_values((folder / transform).read_text(), module.parameters, transform)
+    return with_values(file_of(folder, transform).read_text(), module.parameters, transform)
+
+
+def file_of(folder: Path, transform: str) -> Path:
+    """A file that a Lineage in force names may be gone since it was applied."""
+    file = folder / transform
+    if not file.is_file():
+        raise ConfigError(
+            f"transform {transform}: its file {file} is gone. Nothing was published.\n"
+            "Put it back, or take it out of the Lineage; `dwh lineage check` names all problems."
+        )
+    return file
 
 
 def arguments_of(transform: str) -> list[str]:
@@ -141,8 +152,8 @@ def function_named(transform: str) -> Callable[..., DataFrame]:
     path, _, name = transform.partition(":")
     try:
         return getattr(import_module(path), name)
-    except (ImportError, AttributeError) as error:
-        raise ConfigError(f"transform {transform} cannot be loaded: {error}") from error
+    except Exception as error:  # a module of users may raise anything when it is imported
+        raise ConfigError(f"transform {transform} cannot be loaded: {type(error).__name__}: {error}") from error
 
 
 def analysed(rows: DataFrame, name: str, what: str = "its transforms") -> StructType:
@@ -193,7 +204,7 @@ def code_version(module: Module, folder: Path, parameters: Sequence[Parameter] =
     """A short name of the transforms' text as it is now, and of the values that it uses of the parameters that hold."""
     digest = hashlib.sha256()
     for transform in module.transforms:
-        text = (folder / transform).read_bytes() if transform.endswith(".sql") else _source_of(transform)
+        text = file_of(folder, transform).read_bytes() if transform.endswith(".sql") else _source_of(transform)
         digest.update(transform.encode() + b"\0" + text + b"\0")
     used = _used_parameters(module, folder) if parameters else None
     for parameter in parameters:
@@ -207,7 +218,8 @@ def _used_parameters(module: Module, folder: Path) -> set[str] | None:
     files = [transform for transform in module.transforms if transform.endswith(".sql")]
     if any(PARAMS in arguments_of(other) for other in module.transforms if other not in files):
         return None
-    return set[str]().union(*(parameters_in(text) for text in (*texts_of(module), *((folder / f).read_text() for f in files))))
+    texts = (*texts_of(module), *(file_of(folder, name).read_text() for name in files))
+    return set[str]().union(*map(parameters_in, texts))
 
 
 def _source_of(transform: str) -> bytes:

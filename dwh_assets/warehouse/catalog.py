@@ -66,6 +66,10 @@ class Catalog:
         kept in memory."""
         return self._files(manifest, _Columns(str(table.metadata.table_uuid), table.metadata.current_schema_id, table.schema()))
 
+    def forget_files(self) -> None:
+        """Read manifests anew: what is in memory may be damaged on the disk by now."""
+        self._files.cache_clear()
+
     def load(self, name: str) -> Table:
         """The table as it is now; nothing is cached."""
         with self.asking(name), sound(f"the metadata of table {name}"):

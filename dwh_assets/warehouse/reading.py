@@ -13,6 +13,7 @@ from pyiceberg.io.pyarrow import ArrowScan
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import DecimalType
 
+from dwh_assets.model.errors import DamagedData
 from dwh_assets.warehouse.bounds import Value
 from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.file_stats import FileStat
@@ -46,8 +47,18 @@ def read_columns(
     reader = ArrowScan(loaded.metadata, loaded.io, scan.projection(), condition)
     for task in tasks:
         with catalog.asking(table):
-            batches = list(reader.to_record_batches([task]))
+            batches = _batches(reader, task)
         yield from batches
+
+
+def _batches(reader: ArrowScan, task: FileScanTask) -> list[pa.RecordBatch]:
+    try:
+        return list(reader.to_record_batches([task]))
+    except pa.ArrowInvalid as error:
+        raise DamagedData(
+            f"a data file is damaged: {task.file.file_path}; nothing was published.\n"
+            "Restore the file from a backup, or load its block again (dwh repair)."
+        ) from error
 
 
 def _condition(table: Table, within: Sequence[Span]) -> BooleanExpression:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import logging
 import os
 import re
@@ -19,7 +20,7 @@ from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.plan import SQL, SubqueryAlias
 from pyspark.sql.connect.session import SparkSession
 
-from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, DwhError, PositionsLost, SourceDown, SparkDown
+from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, DwhError, PositionsLost, SourceDown, SparkLost
 from dwh_assets.warehouse.catalog import CATALOG
 from dwh_assets.warehouse.damage import damaged_files
 from dwh_assets.warehouse.object_store import ObjectStore
@@ -51,8 +52,16 @@ _BROKER = re.compile(
     r"|KAFKA_DATA_LOSS|Timeout of \d+ms expired before (the )?(position|successfully)",
     re.IGNORECASE,
 )
+# Of a source, or of the catalog: not Spark is lost then, though Java says that a connection was refused.
+_DATABASE = re.compile(
+    r"PSQLException[:)] ([^\n]*(refused|connection attempt failed|I/O error occurred|connection has been closed)"
+    r"|FATAL: (terminating connection|the database system is|sorry, too many clients))",
+    re.IGNORECASE,
+)
 # A reader can stumble over a flipped bit in any way; then it is damage if a file is found that cannot be read.
-_READER = re.compile(r"iceberg\.parquet\.|parquet\.(hadoop|format|column|io)\.|ParquetReader|RuntimeIOException")
+_READER = re.compile(
+    r"iceberg\.parquet\.|parquet\.(hadoop|format|column|io)\.|ParquetReader|RuntimeIOException|iceberg\S*\.avro\."
+)
 _FILE = re.compile(r"(?:[a-z0-9]+:/)?/[^\s'\",;()\[\]]+\.(?:parquet|avro|orc|puffin|metadata\.json)")
 
 
@@ -67,7 +76,7 @@ class Session(SparkSession):
 def open_session(remote: str, postgres_url: str, warehouse_root: str, store: ObjectStore | None = None) -> SparkSession:
     """A session of its own whose default catalog is the warehouse. The password travels here, not on Java's command line."""
     session = open_plain_session(remote)
-    with spark_errors():
+    with _opening(session):
         reached = {} if store is None else store.for_spark()
         for name, value in (_catalog(postgres_url, warehouse_root) | reached).items():
             session.conf.set(f"spark.sql.catalog.{CATALOG}{name}", value)
@@ -88,10 +97,23 @@ def open_plain_session(remote: str) -> SparkSession:
     os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"  # or pyspark.sql.functions would look for a JVM in this process
     session = Session(connection=remote)
     session.client.set_retry_policies([DefaultPolicy(max_retries=4, max_backoff=1000)])
-    with spark_errors():
+    with _opening(session):
         for name, value in SESSION_DEFAULTS.items():
             session.conf.set(name, value)
     return session
+
+
+@contextmanager
+def _opening(session: SparkSession) -> Iterator[None]:
+    """One that could not be opened leaves nothing behind: Spark's library would keep it, and ask its server once more when the
+    process ends, one such session after the other."""
+    try:
+        with spark_errors():
+            yield
+    except Exception:
+        atexit.unregister(session.client._cleanup_ml_cache)
+        session.client._channel.close()
+        raise
 
 
 def _quiet_loggers() -> None:
@@ -142,13 +164,18 @@ def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> D
         )
     if _BROKER.search(text):
         return SourceDown("the broker went away while its events were read; nothing was published, the block is tried again.")
+    if _DATABASE.search(text):
+        return SourceDown(
+            "a database that Spark reads, that of a source or the control store, refused or lost its connection.\n"
+            "Nothing was published by this attempt; it is tried again, after a pause."
+        )
     if _FULL.search(text):
         return DiskFull(
             f"a disk is full{_named(text)}; the attempt wrote to a branch only, published data is intact.\n"
             "Free some space in the warehouse and in DWH_HOME; the same block is tried again."
         )
     if isinstance(error, (grpc.RpcError, ConnectionError)) or _LOST.search(text):
-        return SparkDown(
+        return SparkLost(
             "the Spark server does not answer for this session any more.\n"
             "Nothing was published by this attempt; it is tried again with a new session, on a new server if it is gone."
         )

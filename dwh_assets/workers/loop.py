@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dwh_assets.engine.alerts import AlertRounds
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
-from dwh_assets.model.errors import Transient
+from dwh_assets.model.errors import DwhError
 from dwh_assets.workers.bus import open_bus
 from dwh_assets.workers.manager import Dispatch
 from dwh_assets.workers.topics import KIND
@@ -29,8 +29,10 @@ def ask_for_due(engine: Engine, stop: threading.Event) -> None:
                 for row in due:
                     dispatch.ask(KIND, row["topic"], row["topic"], row["priority"])
                 alerts.begin_if_due()
-            except Transient as error:
+            except DwhError as error:
                 logger.warning("tick: %s", error)
+            except Exception:  # whatever a tick raises: without this thread nothing would be loaded any more
+                logger.exception("tick")
             stop.wait(engine.settings.tick_seconds)
 
 

@@ -1,7 +1,12 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.manifests import data_files
+from dwh_assets.warehouse.publish import snapshot_of
 from tests.cli.conftest import Project
 
 
@@ -43,6 +48,34 @@ def test_a_parked_block_is_retried_released_restated_and_taken_back(parked: Proj
     assert parked.block_of("fact.orders", 2)["status"] == "skipped"
     acts = [event["code"] for event in parked.ok("log", "--events", "--json", "-n", "100").json if event["kind"] == "act"]
     assert acts[-6:] == ["RETRY", "RELEASE", "RESTATE", "RESTATE", "ROLLBACK", "RESET"]
+
+
+def test_a_damaged_block_is_repaired_by_its_number(parked: Project):
+    first, third = (parked.block_of("fact.orders", number)["id"] for number in (1, 3))
+    [file] = _files_of(parked, "fact.orders", first)
+    file.write_bytes(file.read_bytes()[:-100])
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    broken = parked.dwh("verify", "--json")
+    assert broken.code == 1
+    assert any(f"dwh repair {first} --reason" in finding["text"] for finding in broken.json)
+
+    assert "name one block" in parked.dwh("repair", "--reason", "x").err
+    refused = parked.dwh("repair", str(third), "--reason", "x")
+    assert refused.code == 2
+    assert f"block #{third} of fact.orders is parked: it has no rows to repair. Nothing was changed." in refused.err
+
+    answer = parked.ok("repair", str(first), "--reason", "a bad disk", "--yes")
+    assert f"fact.orders: block #{first} was loaded again" in answer.out
+    assert parked.ok("verify", "--deep", "--json").json == []
+    acts = [event for event in parked.ok("log", "--events", "--json").json if event["kind"] == "act"]
+    assert acts[-1]["text"] == f"blocks 1 to 1: repair of block #{first}: a bad disk"
+
+
+def _files_of(project: Project, table: str, block: int) -> list[Path]:
+    catalog = Catalog(project.environment["DWH_POSTGRES_URL"], str(project.folder / ".dwh" / "warehouse"))
+    found = data_files(catalog, table, snapshot_of(catalog, table))
+    catalog.close()
+    return [Path(file.path.removeprefix("file://").removeprefix("file:")) for file in found if file.lower["_block"] == block]
 
 
 def test_a_parked_block_is_skipped_and_late_rows_are_loaded(parked: Project):

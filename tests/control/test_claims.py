@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from dwh_assets.control.alerts import AlertStore
 from dwh_assets.control.database import Database
 from dwh_assets.model.block import Claim
 from dwh_assets.model.errors import DwhError, LeaseLost, NotDue, Refused, UnknownTopic
@@ -117,6 +118,55 @@ def test_crashes_do_not_use_up_the_attempts_until_there_are_very_many(database: 
     with pytest.raises(NotDue, match="is parked"):
         claims.claim(TOPIC)
     assert store.events("PARKED")[0]["text"] == "its workers were lost 10 times"
+
+
+def test_what_is_away_is_asked_for_again_after_a_growing_pause_and_never_parks_a_block(database: Database) -> None:
+    store = ready(database, 1)
+    database.execute("update dwh.module set attempts = 1, backoff = interval '10 s'")
+    claims, pauses = store.claims(), []
+    for _ in range(12):
+        assert claims.fail(claims.claim(TOPIC, force=True), "the source is away", counts=False, pause=True) == "open"
+        with pytest.raises(NotDue, match=r"BACKOFF, tries again at .*: the source is away"):
+            claims.claim(TOPIC)
+        topic = store.topic()
+        pauses.append(round((topic["not_before"] - topic["last_end"]).total_seconds()))
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60, 60]
+    assert store.events("PARKED") == []
+
+
+def test_a_restatement_whose_workers_are_always_lost_is_given_up_and_the_topic_goes_on(database: Database) -> None:
+    store = ready(database, 1, 2)
+    store.load()
+    database.execute("update dwh.module set attempts = 1")
+    number = store.acts.ask_restatement(TOPIC, 1, 1, "restate", "a test")
+    claims = store.claims()
+    for _ in range(5):
+        assert claims.claim(TOPIC).restatement == number
+        store.expire()
+    for _ in range(4):
+        claim = claims.claim(TOPIC)
+        assert claims.fail(claim, "Spark was lost", counts=False, crash=True, pause=True) == "open"
+    claims.claim(TOPIC)
+    store.expire()
+    with pytest.raises(NotDue, match=f"restatement {number} was given up: its workers were lost 10 times"):
+        claims.claim(TOPIC)
+    [event] = store.events("PARKED")
+    assert "`dwh restate fact.sales ...` asks for it again" in event["text"]
+    AlertStore(database).find()
+    [alert] = AlertStore(database).listed()
+    assert (alert["text"], alert["resolved_at"] is None) == (event["text"], False)
+    assert claims.claim(TOPIC).kind == "load"
+    assert store.acts.ask_restatement(TOPIC, 1, 1, "restate", "again") > number
+
+
+def test_a_restatement_that_spark_is_always_lost_with_is_given_up(database: Database) -> None:
+    store = ready(database, 1)
+    store.load()
+    database.execute("update dwh.module set attempts = 1")
+    store.acts.ask_restatement(TOPIC, 1, 1, "rollback", "a test")
+    claims = store.claims()
+    ends = [claims.fail(claims.claim(TOPIC), "Spark was lost", counts=False, crash=True, pause=True) for _ in range(10)]
+    assert ends == ["open"] * 9 + ["failed"]
 
 
 def test_a_planned_block_above_a_horizon_that_went_back_is_planned_anew(database: Database) -> None:

@@ -115,6 +115,26 @@ def test_damaged_metadata_is_named_and_nothing_is_published(loaded: Project) -> 
     assert loaded.verify() == []
 
 
+def test_a_flipped_bit_in_a_manifest_that_a_load_meets_is_named_and_nothing_is_published(loaded: Project) -> None:
+    loaded.module(NEXT, TABLE, attempts="1")
+    loaded.apply()
+    lineage = loaded.tick()
+    table = loaded.engine.catalog.load(TABLE)
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    manifest = snapshot.manifests(table.io)[0].manifest_path
+    with damaged(manifest, place(manifest).stat().st_size - 1) as name:  # in the mark that ends each of its parts
+        outcome = attempt(loaded.engine, lineage, NEXT)
+    [block] = loaded.blocks(NEXT)
+    assert outcome.claim is not None
+    assert (outcome.result, outcome.claim.block.id, block["status"]) == ("parked", block["id"], "parked")
+    assert name in outcome.text
+    assert loaded.rows(NEXT) == []
+    loaded.acts().retry(NEXT, "the file is restored")
+    loaded.load()
+    assert sorted(loaded.rows(NEXT, "v")) == [(n,) for n in range(6)]
+
+
 @pytest.mark.exhaustive
 @pytest.mark.timeout(1200)
 def test_no_flipped_bit_of_a_data_file_gives_other_rows(loaded: Project) -> None:

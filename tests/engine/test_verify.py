@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
+from dwh_assets.engine import verify
 from tests.engine.project import Project, at, rows
 
 TABLE, SOURCE = "v.rows", "src.v"
@@ -96,3 +98,20 @@ def test_a_sound_warehouse_has_no_findings_and_each_damage_is_named(loaded: Proj
         )
     assert loaded.verify() == []
     assert loaded.cursor(TABLE).pos == at(5)
+
+
+def test_blocks_that_are_committed_while_it_looks_are_no_findings(loaded: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    count = verify.rows_and_writers
+    arrived = iter(range(6, 100))
+
+    def count_while_another_block_is_committed(*asked: Any) -> Any:
+        seen, number = count(*asked), next(arrived)
+        loaded.append(SOURCE, rows(number, number + 1))
+        loaded.load()
+        return seen
+
+    monkeypatch.setattr(verify, "rows_and_writers", count_while_another_block_is_committed)
+    assert loaded.verify() == []
+    assert next(arrived) == 8  # it looked twice
+    loaded.engine.database.execute("update dwh.load_stat set rows = rows + 1 where max_id = 2")
+    assert [finding.text for finding in loaded.verify()] == [f"{TABLE} holds 3 rows of this block, the ledger says 4"]

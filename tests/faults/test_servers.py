@@ -89,7 +89,7 @@ def test_a_spark_server_killed_in_the_middle_of_a_step_is_started_again_and_the_
             assert _pid(tmp_path) != first
             assert world.rows() == undisturbed[FACT]
             assert [attempt["execution_code"] for attempt in world.executions()] == ["Failed", "Succeeded", "Succeeded"]
-            assert [block["failures"] for block in world.blocks()] == [0, 0]
+            assert [(block["failures"], block["crashes"]) for block in world.blocks()] == [(0, 1), (0, 0)]
             world.assert_clean()
         finally:
             server.stop()

@@ -57,6 +57,16 @@ def test_an_asset_shows_what_its_file_says(demo: Project) -> None:
     }  # fmt: skip
 
 
+def test_a_transform_that_is_gone_is_told_in_the_description_and_hides_no_other_asset(demo: Project, tmp_path: Path) -> None:
+    elsewhere = Project(demo.lineage, demo.settings.model_copy(update={"project": tmp_path}), "a test")
+    spec = module_spec(elsewhere, demo.lineage.module("fact.payments"))
+    assert spec.description is not None
+    assert spec.description.startswith("Payments of web orders")
+    assert "**It cannot be loaded now.** transform fact/payments.sql: its file" in spec.description
+    assert spec.code_version is None
+    assert definitions(elsewhere).resolve_asset_graph()
+
+
 def test_a_batch_is_a_job_and_its_frequency_a_schedule(demo: Project) -> None:
     made = definitions(demo)
     assert made.resolve_job_def("batch_month_end").description

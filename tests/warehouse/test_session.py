@@ -12,9 +12,11 @@ from pyspark.sql.connect.client.reattach import ExecutePlanResponseReattachableI
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.control.database import Database
-from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SparkDown
+from dwh_assets.model.errors import ConfigError, DamagedData, DiskFull, SourceDown, SparkDown
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_plain_session, open_session, spark_errors
+
+DRIVER = {"driver": "org.postgresql.Driver"}
 
 
 @pytest.fixture
@@ -120,6 +122,11 @@ def test_an_error_of_the_query_passes_through_and_is_not_printed(
     with pytest.raises(AnalysisException, match="nothing"), spark_errors():
         session.sql(f"select nothing from {table}").toArrow()
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_source_database_that_refuses_spark_is_not_taken_for_a_lost_spark(session: SparkSession) -> None:
+    with pytest.raises(SourceDown, match="a database that Spark reads"), spark_errors():
+        session.read.jdbc("jdbc:postgresql://127.0.0.1:9/nothing", "orders", properties=DRIVER).toArrow()
 
 
 def test_a_server_that_is_not_there_is_spark_down_within_seconds(database: Database) -> None:

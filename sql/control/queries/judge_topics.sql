@@ -2,7 +2,7 @@
 -- block that is not done (its columns are null where nothing is planned). Returns one row for each topic.
 -- Each topic is judged by its id on its own: so the cost is theirs, and not that of all topics that there are.
 select s.*, t.shard, t.target, m.attempts as attempts_allowed, v.verdict, v.upto as horizon, v.reason,
-       r.id as restatement_id, r.kind as restatement_kind, r.first_seq, r.last_seq,
+       r.id as restatement_id, r.kind as restatement_kind, r.first_seq, r.last_seq, r.crashes as restatement_crashes,
        b.id, b.seq, b.last_pos, b.last_id, b.next_pos, b.next_id, b.status, b.upto, b.takes_all, b.planned_rows, b.base_rows,
        b.hash_sum, b.failures, b.crashes, b.waived, b.late_rows, b.contents
 from unnest(%(ids)s::bigint[]) asked (id)
