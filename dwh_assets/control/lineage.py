@@ -81,9 +81,13 @@ class LineageStore:
 
     def apply(self, lineage: Lineage, who: str, reason: str = "") -> list[Change]:
         """Put a checked Lineage in force, all of it or nothing; returns what changed."""
+        if not self.diff(lineage):
+            return []  # so that a login without the right to change the Lineage can load what is in force
         with self.database.transaction() as connection:
             connection.execute(sql("lock_lineage"))
             changes = self.diff(lineage)
+            changed = [change.name for change in changes if change.what == "module"]
+            connection.execute(sql("lock_topics_of_modules"), {"modules": changed})
             _refuse_while_open(connection, changes, lineage)
             for change in changes:
                 apply_change(connection, change, lineage, who, reason)
