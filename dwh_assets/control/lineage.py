@@ -59,7 +59,9 @@ class LineageStore:
 
     def note_columns(self, table: str, columns: list[dict[str, str]], audit: list[str]) -> None:
         """The columns that a module gives its table, and the audit columns that the table has."""
-        self.database.execute(sql("note_columns"), name=table, columns=json.dumps(columns), audit=audit)
+        noted = {"name": table, "columns": json.dumps(columns), "audit": audit}
+        if self.database.fetch(sql("columns_differ"), **noted):  # a login that only loads may not even try to write
+            self.database.execute(sql("note_columns"), **noted)
 
     def diff(self, lineage: Lineage) -> list[Change]:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
