@@ -16,8 +16,10 @@ from typing import Any
 
 from psycopg.conninfo import conninfo_to_dict
 
+from dwh_assets.control import statements
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.migrate import Schema, known_migrations
+from dwh_assets.control.roles import roles_applied
 from dwh_assets.control.server import binaries  # the programs of the wheel serve a server elsewhere, too
 from dwh_assets.control.statements import sql
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, Refused
@@ -111,11 +113,15 @@ def read_backup(folder: Path, schema: Schema | None = None) -> Manifest:
 
 
 def restore(database: Database, folder: Path, manifest: Manifest, who: str, reason: str) -> None:
-    """Put the control store back to the moment of the backup, in one transaction: all of it, or nothing."""
+    """Put the control store back to the moment of the backup, in one transaction: all of it, or nothing. Roles that had rights
+    in what is replaced have them again."""
     refuse_running(database)
+    with database.transaction() as connection:
+        ruled = roles_applied(connection)
     with tempfile.TemporaryDirectory() as scratch:
         script = Path(scratch) / "restore.sql"
-        run(database, "pg_restore", "--no-owner", "-f", script, folder / DUMP, connects=False)
+        # Without rights: roles belong to a server, and this one may not have those of the backup.
+        run(database, "pg_restore", "--no-owner", "--no-privileges", "-f", script, folder / DUMP, connects=False)
         _portable(script)
         before, after = Path(scratch) / "before.sql", Path(scratch) / "after.sql"
         dropped = "".join(f"drop schema if exists {schema} cascade;\n" for schema in SCHEMAS)
@@ -124,7 +130,8 @@ def restore(database: Database, folder: Path, manifest: Manifest, who: str, reas
         after.write_text(
             "insert into dwh.event_log (kind, code, who, text) values ('act', 'RESTORED', :'who', :'text');\n", encoding="utf-8"
         )
-        files = [part for file in (before, script, after) for part in ("-f", file)]
+        rights = (statements.folder() / "roles.sql",) if ruled else ()
+        files = [part for file in (before, script, *rights, after) for part in ("-f", file)]
         given = ("-v", f"who={who}", "-v", f"text={text}")
         run(database, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", *given, "--single-transaction", *files)
 

@@ -88,13 +88,21 @@ class ClaimSet:
             return NotDue(f"topic {topic} {row['reason']}")
         if row["running"] is not None:
             row = row | self._end_lost_execution(row)
+        work = self._asked_work(row)
+        if isinstance(work, Work):
+            return replace(work, decision=decision)
+        if row["running"] is not None:
+            # No claim follows that raises it: the lost worker would go on renewing a lease, or even commit.
+            self.connection.execute(sql("raise_token"), {"topic_id": row["topic_id"]})
+        return work
+
+    def _asked_work(self, row: Row) -> Work | DwhError:
         if row["asked"] == "Rollback" or (self.start is not None and self.start.roll_back):
             asked = self._ask_rollback(row)
             if isinstance(asked, DwhError):
                 return asked
             row = asked
-        work = self._work(row)
-        return replace(work, decision=decision) if isinstance(work, Work) else work
+        return self._work(row)
 
     def _abort(self, row: Row) -> Refused:
         text = f"topic {row['topic']}: {row['reason']}. Nothing was touched by this attempt."
@@ -175,6 +183,9 @@ class ClaimSet:
         if row["id"] is None:
             return NotDue(f"topic {topic} has no planned block yet; the next tick plans one")
         block = block_of(row)
+        beyond = self._beyond_horizon(row, block)
+        if beyond is not None:
+            return beyond
         worn_out = block.status == "parked" or block.crashes >= CRASHES_PER_ATTEMPT * row["attempts_allowed"]
         if worn_out and self.start is not None:
             self.connection.execute(sql("reopen_block"), {"block_id": block.id, "waive": None})
@@ -182,12 +193,24 @@ class ClaimSet:
         if block.status == "open" and not protected("stored_range"):
             self._plan_anew(row, "void_unfinished_blocks")
             return NotDue(f"topic {topic}: a test lets it forget the block that was begun")
-        if block.status == "planned" and block.bounds.next.pos > row["horizon"]:
-            self._plan_anew(row, "drop_planned_blocks")
-            return NotDue(f"topic {topic}: its horizon went back below the planned block; it is planned anew")
         if worn_out:
             return self._park_crashing(row, block)
         return Work(row, (block,))
+
+    def _beyond_horizon(self, row: Row, block: Block) -> NotDue | None:
+        """Whoever asks, no block reads beyond its horizon: rows that are not there yet would be passed over for good."""
+        topic = row["topic"]
+        if row["is_unknown"]:
+            return NotDue(f"topic {topic}: nothing is known yet of a table that it waits for; nothing was touched")
+        if block.bounds.next.pos <= row["horizon"]:
+            return None
+        if block.status == "planned":
+            self._plan_anew(row, "drop_planned_blocks")
+            return NotDue(f"topic {topic}: its horizon went back below the planned block; it is planned anew")
+        return NotDue(
+            f"topic {topic}: its horizon went back to {row['horizon']:%Y-%m-%d %H:%M:%S}, below the begun block #{block.id}; "
+            "it is repeated when its inputs are complete again up to its end"
+        )
 
     def _plan_anew(self, row: Row, forget_blocks: str) -> None:
         for statement in (forget_blocks, "forget_examined"):
@@ -223,16 +246,15 @@ class ClaimSet:
         if not works:
             return {}
         self.modules.read(self.connection, [work.row for work in works])
-        modules = [self.modules.known[work.row["module"]] for work in works]
         taken = self.connection.execute(
             sql("take_topics"),
             {
                 "topic_ids": [work.row["topic_id"] for work in works],
                 "block_ids": [work.block_id for work in works],
                 "restatement_ids": [work.row["restatement_id"] for work in works],
-                "module_versions": [version for version, _ in modules],
+                "module_versions": [self.modules.known[work.row["module"]][0] for work in works],
                 "code_versions": [code_versions.get(work.row["topic"], "") for work in works],
-                "inputs": [json.dumps(module.inputs) for _, module in modules],
+                "generations": [json.dumps(work.row["generations"]) for work in works],
                 "processing_codes": [work.decision.code for work in works],
                 "explanations": [work.decision.text for work in works],
                 "batch_instance": None if self.start is None else self.start.instance,
@@ -259,7 +281,7 @@ class ClaimSet:
             attempt=execution["attempt"],
             module=module,
             module_version=version,
-            generations=execution["generations"],
+            generations=row["generations"],
             blocks=work.blocks,
             restatement=row["restatement_id"],
             kind=row["restatement_kind"] or "load",

@@ -33,7 +33,7 @@ class ClaimStore:
         """Take the topic's first block, in one transaction: evaluation, lease, token, execution row (D4, S32).
 
         Raises NotDue when there is nothing to do, Refused when another worker holds the topic. `force` is for acts by hand: it
-        passes over delay, dependencies, repeat, window and back-off, never over the lease. `start` is a run that was asked for:
+        passes over repeat, window and back-off, never over the lease or the horizon. `start` is a run that was asked for:
         it is written down also where its evaluation does not let it begin (StartRefused).
         """
         failpoint("claim.before")

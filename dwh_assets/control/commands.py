@@ -57,7 +57,7 @@ class CommandStore:
             "restatement_ids": [None],
             "module_versions": [row["module_version"]],
             "code_versions": [""],
-            "inputs": ["[]"],
+            "generations": ["{}"],
             "processing_codes": [decision.code],
             "explanations": [decision.text],
             "batch_instance": start.instance,

@@ -15,7 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow, dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull
+from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull, NotPermitted
 
 _LOST = ("57P01", "57P02", "57P03", "57P05", "25P03")  # shutdown by command, by crash, starting up, idle too long
 _CONNECT_SECONDS = 5
@@ -50,6 +50,10 @@ class Database:
         parts = conninfo_to_dict(self.url)
         return f"{parts.get('host', 'localhost')}:{parts.get('port', 5432)}/{parts.get('dbname', '')}"
 
+    @property
+    def _login(self) -> str:
+        return str(conninfo_to_dict(self.url).get("user", ""))
+
     @contextmanager
     def transaction(self) -> Iterator[psycopg.Connection[DictRow]]:
         """One transaction: committed on leaving, rolled back on an error."""
@@ -59,6 +63,12 @@ class Database:
                 yield connection
         except psycopg.errors.DiskFull as error:
             raise DiskFull(f"the disk of the control store at {self.place} is full; nothing was changed: {error}") from error
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise NotPermitted(
+                f"this login, {self._login}, may not do that in the control store at {self.place}: "
+                f"{error.diag.message_primary}. Nothing was changed.\n"
+                "Set DWH_POSTGRES_URL to a login that may; docs/operations.md says which role is for what."
+            ) from error
         except (psycopg.errors.DataCorrupted, psycopg.errors.IndexCorrupted) as error:
             raise DamagedData(
                 f"the control store at {self.place} is damaged on its disk: {error.diag.message_primary}.\n"

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import psycopg
-from psycopg.errors import InsufficientPrivilege
 
 from dwh_assets.control.acts import require_reason
 from dwh_assets.control.claims import lock_topic
 from dwh_assets.control.database import Database
 from dwh_assets.control.events import log_event
 from dwh_assets.control.statements import sql
-from dwh_assets.model.errors import ActRefused, ConfigError
+from dwh_assets.model.errors import ActRefused, ConfigError, NotPermitted
 
 Row = dict[str, Any]
 _FORGETTING = ("raise_token", "abort_running_execution", "forget_dead_letters_of_topic", "void_blocks_from", "forget_cursor")
@@ -36,7 +35,7 @@ class DropStore:
         try:
             with self.database.transaction() as connection:
                 return self._drop(connection, table, tables, who, reason)
-        except InsufficientPrivilege as error:
+        except NotPermitted as error:
             raise ConfigError(
                 f"this login may not drop tables of the control store at {self.database.place}. Nothing was changed.\n"
                 "Set DWH_POSTGRES_URL to the login that owns the database; the roles of workers and stewards may not."

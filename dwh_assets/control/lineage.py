@@ -59,7 +59,9 @@ class LineageStore:
 
     def note_columns(self, table: str, columns: list[dict[str, str]], audit: list[str]) -> None:
         """The columns that a module gives its table, and the audit columns that the table has."""
-        self.database.execute(sql("note_columns"), name=table, columns=json.dumps(columns), audit=audit)
+        noted = {"name": table, "columns": json.dumps(columns), "audit": audit}
+        if self.database.fetch(sql("columns_differ"), **noted):  # a login that only loads may not even try to write
+            self.database.execute(sql("note_columns"), **noted)
 
     def diff(self, lineage: Lineage) -> list[Change]:
         """Stored against given, field by field; a field that this version no longer knows is a difference like any other."""
@@ -81,9 +83,13 @@ class LineageStore:
 
     def apply(self, lineage: Lineage, who: str, reason: str = "") -> list[Change]:
         """Put a checked Lineage in force, all of it or nothing; returns what changed."""
+        if not self.diff(lineage):
+            return []  # so that a login without the right to change the Lineage can load what is in force
         with self.database.transaction() as connection:
             connection.execute(sql("lock_lineage"))
             changes = self.diff(lineage)
+            changed = [change.name for change in changes if change.what == "module"]
+            connection.execute(sql("lock_topics_of_modules"), {"modules": changed})
             _refuse_while_open(connection, changes, lineage)
             for change in changes:
                 apply_change(connection, change, lineage, who, reason)

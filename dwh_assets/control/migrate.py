@@ -7,14 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from psycopg import Connection
-from psycopg.errors import InsufficientPrivilege
 from psycopg.rows import DictRow
 
 from dwh_assets.control import statements
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.roles import grant_roles, roles_applied
 from dwh_assets.control.statements import sql
-from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.errors import ConfigError, NotPermitted
 
 _VIEWS = 0  # the ledger's version of the set of views
 
@@ -34,7 +33,7 @@ def migrate(database: Database, schema: Schema | None = None) -> list[str]:
         return []  # so that a login without the right to change the schema can work
     try:
         return _migrate(database, schema)
-    except InsufficientPrivilege as error:
+    except NotPermitted as error:
         raise ConfigError(
             f"the control database {database.place} must be brought to the schema of this code, and this login may not do it.\n"
             "Nothing was changed. Run one command, for example dwh status, with DWH_POSTGRES_URL set to the login that made it."

@@ -12,7 +12,7 @@ from psycopg.rows import DictRow
 from dwh_assets.control import statements
 from dwh_assets.control.database import Database, one
 from dwh_assets.control.statements import sql
-from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.errors import ConfigError, NotPermitted
 
 OWNER = "dwh_owner"
 ROLES = {"worker": "dwh_worker", "steward": "dwh_steward", "viewer": "dwh_viewer"}
@@ -28,9 +28,9 @@ def apply_roles(database: Database, environment: Mapping[str, str] | None = None
             grant_roles(connection)
             for role, password in given.items():
                 _set_password(connection, role, password)
-    except psycopg.errors.InsufficientPrivilege as error:
+    except NotPermitted as error:
         raise ConfigError(
-            f"this login may not make roles in the control store at {database.place}: {str(error).splitlines()[0]}\n"
+            f"this login may not make roles in the control store at {database.place}: {error.__cause__}\n"
             "Nothing was changed. Set DWH_POSTGRES_URL to a login that owns the database and may create roles."
         ) from error
     return list(given)

@@ -100,7 +100,8 @@ def _unchanged(connection: psycopg.Connection[Any], topic_id: int, state: Planni
     above = blocks[0].next.pos if blocks and blocks[0].contents is not None else None
     parameters = {"topic_id": topic_id, "token": state.token, "next_pos": state.tail.pos, "next_id": state.tail.id}
     parameters["above"] = above
-    return connection.execute(sql("lock_topic_for_plan"), parameters).fetchone() is not None
+    connection.execute(sql("lock_topic_numbered"), {"topic_id": topic_id})
+    return connection.execute(sql("guard_plan"), parameters).fetchone() is not None
 
 
 def insert_block(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -116,7 +116,12 @@ def _fingerprints(claim: Claim, reading: Reading, processor: Processor) -> Itera
     """Count and hash the base rows of each block beside the Spark job, from the files, without the JVM."""
     blocks = claim.blocks if claim.kind != "rollback" else ()
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="fingerprint") as pool:
-        yield {block.id: pool.submit(_fingerprint, reading, block, processor) for block in blocks}
+        found = {block.id: pool.submit(_fingerprint, reading, block, processor) for block in blocks}
+        if reading.snapshots.get(claim.module.base) is None:
+            # Both read what is there at the time. A row that comes after the count is found late, and loaded once by a
+            # restatement; one that came after the read and were counted would be lost in silence.
+            wait(found.values())
+        yield found
 
 
 def _fingerprint(reading: Reading, block: Block, processor: Processor) -> Fingerprint:

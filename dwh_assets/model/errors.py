@@ -17,7 +17,8 @@
     │   └── InputsChanged
     └── Terminal                  a person must act
         ├── ConfigError
-        │   └── LineageError
+        │   ├── LineageError
+        │   └── NotPermitted      this login may not do it in the control store
         ├── UnknownTopic
         ├── UnknownBatch
         ├── UnknownBlock
@@ -106,6 +107,9 @@ class Terminal(DwhError):
 
 
 class ConfigError(Terminal): ...
+
+
+class NotPermitted(ConfigError): ...
 
 
 class LineageError(ConfigError):

@@ -83,12 +83,16 @@ def _before_data(facts: Facts) -> Verdict | None:
         return Verdict.BACKOFF
     if facts.restating or (facts.has_open and covers(facts)):
         return Verdict.DUE_REPLAY
-    return Verdict.WAIT_DEP if facts.has_open else None
+    return Verdict.WAIT_DEP if facts.has_open and not unknown(facts) else None
 
 
 def covers(facts: Facts) -> bool:
-    """False while an input that was rolled back has not come back to where the open block ends."""
-    return facts.open_next is None or facts.open_next <= facts.upto
+    """False while an input that was rolled back has not come back to where the open block ends, or one is new and unknown."""
+    return not unknown(facts) and (facts.open_next is None or facts.open_next <= facts.upto)
+
+
+def unknown(facts: Facts) -> bool:
+    return any(d.watermark is None for d in facts.dependencies)
 
 
 def _held_back(facts: Facts) -> bool:
@@ -97,7 +101,7 @@ def _held_back(facts: Facts) -> bool:
 
 
 def _by_data(facts: Facts) -> Verdict:
-    if any(d.watermark is None for d in facts.dependencies):
+    if unknown(facts):
         return Verdict.DEP_UNKNOWN
     if not has_data(facts):
         return _what_is_awaited(facts)

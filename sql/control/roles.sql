@@ -21,9 +21,12 @@ begin
         alter role dwh_steward login;
         alter role dwh_viewer login;
     end if;
-    if not pg_catalog.pg_has_role(current_user, 'dwh_owner', 'usage') then
-        execute format('grant dwh_owner to %I with inherit true, set true', current_user);
-    end if;
+    -- Who runs this gives rights on what the owner has, and on the tables that Dagster has made as the worker.
+    foreach role in array array['dwh_owner', 'dwh_worker'] loop
+        if not pg_catalog.pg_has_role(current_user, role, 'usage') then
+            execute format('grant %I to %I with inherit true, set true', role, current_user);
+        end if;
+    end loop;
 end
 $$;
 

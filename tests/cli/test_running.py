@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -12,9 +13,15 @@ from pathlib import Path
 import psutil
 import pytest
 
+from dwh_assets.cli.opening import warehouse
+from dwh_assets.cli.starting import start
+from dwh_assets.config.settings import load_settings
+from dwh_assets.control.database import Database
+from dwh_assets.control.roles import apply_roles
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.warehouse.server import SparkServer
 from tests.cli.conftest import Project, environment, write_files
+from tests.control.test_roles import PASSWORDS, login
 
 DWH = str(Path(sys.executable).parent / "dwh")
 
@@ -81,6 +88,26 @@ def test_run_without_a_lineage_says_what_to_do(project: Project):
     answer = project.dwh("run", "--until-dry")
     assert answer.code == 2
     assert "dwh lineage apply" in answer.err
+
+
+def test_the_worker_starts_and_loads_what_a_steward_has_applied_and_a_viewer_changes_nothing(project: Project):
+    owner = project.environment["DWH_POSTGRES_URL"]
+    database = Database(owner)
+    apply_roles(database, PASSWORDS)
+    database.close()
+    project.environment["DWH_POSTGRES_URL"] = login(owner, "steward")
+    project.ok("lineage", "apply", "--yes")
+    project.environment["DWH_POSTGRES_URL"] = login(owner, "worker")
+    given = {name[4:].lower(): value for name, value in project.environment.items() if name.startswith("DWH_")}
+    with warehouse(load_settings(**given)) as engine, start(engine, False, threading.Event()):
+        pass  # what `dwh up` does before its loop
+    assert "is parked" in project.dwh("run", "--until-dry").err
+    assert project.block_of("fact.orders", 2)["status"] == "committed"
+    project.environment["DWH_POSTGRES_URL"] = login(owner, "viewer")
+    refused = project.dwh("skip", "fact.orders", "--reason", "a test")
+    assert refused.code == 2
+    assert "this login, dwh_viewer, may not do that" in refused.err
+    assert project.block_of("fact.orders", 3)["status"] == "parked"
 
 
 def test_down_ends_what_a_killed_up_left_behind(files: Project):

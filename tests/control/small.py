@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -114,3 +115,11 @@ def ready(database: Database, *hours: float) -> Store:
 
 def changed(**fields: Any) -> Module:
     return replace(MODULE, **fields)
+
+
+def wait_for_a_waiter(database: Database) -> None:
+    """Until someone stands before a lock that someone else holds."""
+    deadline = time.monotonic() + 20
+    waiters = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+    while not database.fetch(waiters):
+        assert time.monotonic() < deadline

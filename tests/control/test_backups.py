@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -12,8 +13,10 @@ import pytest
 from dwh_assets.control.backups import DUMP, MANIFEST, back_up, read_backup, restore
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import Schema, migrate, pending_migrations
+from dwh_assets.control.roles import ROLES, apply_roles, roles_applied
 from dwh_assets.control.statements import migrations
-from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, Refused
+from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, NotPermitted, Refused
+from tests.conftest import run_sql
 
 SOURCES = "select name, watermark from dwh.source order by name"
 
@@ -49,7 +52,7 @@ def test_a_restored_store_is_what_it_was_at_the_backup_and_says_that_it_was_rest
     assert store.fetch("select to_regclass('dwh.of_a_later_version') as found") == [{"found": None}]
     assert store.fetch("select id from shop.orders") == [{"id": 1}]  # what is not ours is not touched
     assert pending_migrations(store) == migrate(store) == []
-    with pytest.raises(psycopg.errors.InsufficientPrivilege):
+    with pytest.raises(NotPermitted):
         store.execute("delete from dwh.event_log")  # what guards the log is back, too
 
 
@@ -59,6 +62,37 @@ def test_an_empty_database_becomes_the_warehouse_of_the_backup(store: Database, 
     restore(other, tmp_path / "kept", read_backup(tmp_path / "kept"), "tester", "moved")
     assert other.fetch(SOURCES) == store.fetch(SOURCES)
     other.close()
+
+
+@contextmanager
+def without_roles(url: str) -> Iterator[None]:
+    """The server as one that has never seen these roles."""
+    names = ["dwh_owner", *ROLES.values()]
+    for name in names:
+        run_sql(url, f"alter role {name} rename to old_{name}")
+    yield
+    for name in names:
+        run_sql(url, f"alter role old_{name} rename to {name}")
+
+
+def test_a_store_with_roles_is_restored_on_a_server_without_them(store: Database, empty_url: str, tmp_path: Path) -> None:
+    apply_roles(store, {})
+    back_up(store, tmp_path / "kept")
+    other = Database(empty_url, deadline=20, size=1)
+    with without_roles(empty_url):
+        restore(other, tmp_path / "kept", read_backup(tmp_path / "kept"), "tester", "moved")
+    assert other.fetch(SOURCES) == store.fetch(SOURCES)
+    other.close()
+
+
+def test_roles_have_their_rights_again_in_a_restored_store(store: Database, tmp_path: Path) -> None:
+    apply_roles(store, {})
+    back_up(store, tmp_path / "kept")
+    restore(store, tmp_path / "kept", read_backup(tmp_path / "kept"), "tester", "a test")
+    with store.transaction() as connection:
+        assert roles_applied(connection)
+        connection.execute("set local role dwh_viewer")
+        connection.execute("select * from dwh.status")
 
 
 def test_a_restore_that_fails_in_the_middle_changes_nothing(store: Database, tmp_path: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from dwh_assets.control.alerts import AlertStore
+from dwh_assets.control.claim_set import ClaimSet, Connection, KnownModules, Row
 from dwh_assets.control.database import Database
-from dwh_assets.model.block import Claim
-from dwh_assets.model.errors import DwhError, LeaseLost, NotDue, Refused, UnknownTopic
-from tests.control.small import TOPIC, Store, at, changed, ready
+from dwh_assets.model.block import Claim, Start
+from dwh_assets.model.errors import DwhError, InputsChanged, LeaseLost, NotDue, Refused, UnknownTopic
+from dwh_assets.model.module import SourceTable
+from tests.control.small import SOURCE, TOPIC, Store, at, changed, ready, wait_for_a_waiter
 
 
 def test_a_claim_opens_the_first_block_and_raises_the_token(database: Database) -> None:
@@ -181,6 +183,54 @@ def test_a_planned_block_above_a_horizon_that_went_back_is_planned_anew(database
     assert store.topic()["examined"] is None
 
 
+@pytest.mark.parametrize("status", ["open", "parked"])
+@pytest.mark.parametrize("start", [None, Start()], ids=["by force", "by a start"])
+def test_a_begun_block_above_a_horizon_that_went_back_is_kept_until_its_inputs_are_there_again(
+    database: Database, status: str, start: Start | None
+) -> None:
+    store = ready(database, 1, 2)
+    claims = store.claims()
+    first = claims.claim(TOPIC)
+    assert claims.fail(first, "wrong", counts=True, park=status == "parked") == status
+    database.execute("update dwh.source set watermark = %(pos)s", pos=at(0.5))
+    with pytest.raises(NotDue, match=r"its horizon went back to 2026-03-01 00:30:00, below the begun block #"):
+        claims.claim(TOPIC, force=True, start=start)
+    assert store.blocks()[1:] == [(1, status), (2, "planned")]
+    database.execute("update dwh.source set watermark = %(pos)s", pos=at(1))
+    again = claims.claim(TOPIC, force=True, start=Start())
+    assert (again.block.id, again.bounds) == (first.block.id, first.bounds)
+    store.commit(again)
+
+
+@pytest.mark.parametrize("begun", [False, True])
+def test_nothing_is_loaded_while_nothing_is_known_of_a_dependency(database: Database, begun: bool) -> None:
+    store = ready(database, 1)
+    claims = store.claims()
+    if begun:
+        claims.fail(claims.claim(TOPIC), "wrong", counts=True)
+    status = store.blocks()[1]
+    store.apply(changed(depends_on=("src.sales", "src.more")), sources=(SOURCE, SourceTable("src.more", "iceberg")))
+    assert store.topics.verdicts([TOPIC])[0]["verdict"] == "DEP_UNKNOWN"
+    for start in (None, Start()):
+        with pytest.raises(NotDue, match="nothing is known yet of a table that it waits for"):
+            claims.claim(TOPIC, force=True, start=start)
+    assert store.blocks()[1] == status
+    store.observe(name="src.more")
+    assert claims.claim(TOPIC).block.seq == 1
+
+
+def test_a_lost_worker_whose_block_waits_for_its_horizon_has_lost_its_token(database: Database) -> None:
+    store = ready(database, 1)
+    lost = store.claims("w1").claim(TOPIC)
+    store.expire()
+    database.execute("update dwh.source set watermark = %(pos)s", pos=at(0.5))
+    with pytest.raises(NotDue, match="below the begun block"):
+        store.claims("w2").claim(TOPIC, force=True)
+    assert not store.claims("w1").renew(lost)
+    with pytest.raises(LeaseLost):
+        store.commit(lost)
+
+
 def test_a_retry_takes_the_newest_version_of_its_module(database: Database) -> None:
     store = ready(database, 1)
     claims = store.claims()
@@ -209,6 +259,28 @@ def test_claims_note_the_generations_of_their_inputs(database: Database) -> None
     database.execute("update dwh.target set generation = 7 where name = 'fact.sales'")
     store.plan(1, name="mart.sums")
     assert store.claims().claim("mart.sums", force=True).generations == {TOPIC: 7}
+
+
+def test_an_input_that_is_restated_inside_a_claim_fails_the_commit(database: Database) -> None:
+    """After the horizon was read, and before the attempt began."""
+    store = Store(database)
+    store.apply(changed(), changed(name="mart.sums", table="mart.sums", depends_on=(TOPIC,)))
+    store.observe()
+    store.plan(1)
+    store.load()
+    store.plan(1, name="mart.sums")
+
+    class Interrupted(KnownModules):
+        def read(self, connection: Connection, rows: Sequence[Row]) -> None:
+            store.acts.ask_restatement(TOPIC, 1, 1, "restate", "a test")
+            store.load()
+            super().read(connection, rows)
+
+    with database.transaction() as connection:
+        (claim,) = ClaimSet(connection, "w2", 60, Interrupted()).claim([store.topic("mart.sums")["id"]], {}, False).values()
+    assert isinstance(claim, Claim)
+    with pytest.raises(InputsChanged):
+        store.commit(claim)
 
 
 EAST, WEST, NORTH = (f"{TOPIC}:{shard}" for shard in ("east", "west", "north"))
@@ -304,10 +376,3 @@ def test_a_single_claim_sees_what_the_holder_before_it_committed(database: Datab
         taken = waiting.result(timeout=20)
     assert (taken.token, taken.attempt, taken.block.id) == (holder.token + 1, 2, holder.block.id)
     assert store.events("LOST") == []
-
-
-def wait_for_a_waiter(database: Database) -> None:
-    deadline = time.monotonic() + 20
-    waiters = "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-    while not database.fetch(waiters):
-        assert time.monotonic() < deadline

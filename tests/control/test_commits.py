@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
 
+from dwh_assets.control.claim_set import ClaimSet, KnownModules
 from dwh_assets.control.database import Database
 from dwh_assets.model.block import BlockStats, RowCounts
 from dwh_assets.model.errors import InputsChanged, LeaseLost, PointerTaken
 from dwh_assets.model.position import MICROSECOND, Position
-from tests.control.small import TOPIC, Store, at, changed, ready
+from tests.control.small import TOPIC, Store, at, changed, ready, wait_for_a_waiter
 
 
 def test_a_commit_moves_the_cursor_and_closes_block_execution_and_lease_together(database: Database) -> None:
@@ -40,6 +42,40 @@ def test_a_superseded_holder_commits_nothing(database: Database) -> None:
     store.acts.unlock(TOPIC, "a test")
     with pytest.raises(LeaseLost, match="Nothing was published by this attempt"):
         store.commit(claim)
+    assert store.blocks()[1] == (1, "open")
+
+
+def test_a_commit_that_waited_while_its_attempt_was_ended_publishes_nothing(database: Database) -> None:
+    """A claim ends the attempt of a worker that is late, and parks the block: so nobody else gets a higher token."""
+    store = ready(database, 1)
+    late = store.claims("w1").claim(TOPIC)
+    store.expire()
+    database.execute("update dwh.block set crashes = 1000 where seq = 1")
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as connection:
+            connection.execute("select from dwh.topic for update")
+            ClaimSet(connection, "w2", 60, KnownModules()).claim([late.topic_id], {}, False)
+            waiting = pool.submit(store.commit, late)
+            wait_for_a_waiter(database)
+        with pytest.raises(LeaseLost):
+            waiting.result(timeout=20)
+    assert store.blocks()[1] == (1, "parked")
+    assert [e["execution_code"] for e in store.executions()] == ["Failed"]
+    assert not store.claims("w1").renew(late)
+
+
+def test_a_commit_that_waited_while_its_attempt_said_that_it_failed_publishes_nothing(database: Database) -> None:
+    """The token is still its own: only what is read after the wait tells."""
+    store = ready(database, 1)
+    claim = store.claims().claim(TOPIC)
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as connection:
+            connection.execute("select from dwh.topic for update")
+            connection.execute("update dwh.execution set execution_code = 'Failed', ended_at = now()")
+            waiting = pool.submit(store.commit, claim)
+            wait_for_a_waiter(database)
+        with pytest.raises(LeaseLost):
+            waiting.result(timeout=20)
     assert store.blocks()[1] == (1, "open")
 
 

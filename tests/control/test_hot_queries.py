@@ -27,7 +27,7 @@ HISTORY = (
     select r.id, w.id, 'FINISHED', now() from dwh.request r, lateral (select id from dwh.worker offset r.id % 10 limit 1) w""",
     "analyze",
 )
-COMMIT = ("lock_for_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease")
+COMMIT = ("guard_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease")
 LEASE = ("renew_lease", "take_table_lease")
 MANAGER = ("assign_requests", "requests_wait", "lose_assignments", "messages_after", "newest_message", "reader_position")
 DAGSTER = ("due_partitions", "partitions_of_module", "partitions_by_number", "unreported_executions", "execution_to_report")

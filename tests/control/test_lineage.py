@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
 
+from dwh_assets.control.claim_set import ClaimSet, KnownModules
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import LineageError
 from dwh_assets.model.module import Lineage, SourceTable
 from dwh_assets.model.parameter import Parameter
-from tests.control.small import MODULE, SOURCE, TOPIC, Store, at, changed, ready
+from tests.control.small import MODULE, SOURCE, TOPIC, Store, at, changed, ready, wait_for_a_waiter
 
 
 def test_each_change_is_a_version_with_who_and_what(database: Database) -> None:
@@ -77,6 +79,20 @@ def test_what_an_open_block_was_cut_by_cannot_change_while_it_is_open(database: 
     assert store.apply(changed(maxstep=7), sources=both)
     store.commit(claim)
     assert store.apply(changed(**fields), sources=both)
+
+
+def test_an_apply_waits_for_a_claim_that_is_about_to_open_a_block(database: Database) -> None:
+    store = ready(database, 1)
+    both = (SOURCE, SourceTable("src.other", "iceberg"))
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as connection:
+            connection.execute("select from dwh.topic for update")
+            ClaimSet(connection, "w1", 60, KnownModules()).claim([store.topic()["id"]], {}, False)
+            waiting = pool.submit(store.apply, changed(depends_on=("src.other",)), sources=both)
+            wait_for_a_waiter(database)
+        with pytest.raises(LineageError, match=r"cannot change while block #\d+ of fact.sales is open"):
+            waiting.result(timeout=20)
+    assert store.lineage.active().module(TOPIC) == MODULE
 
 
 def test_another_dependency_may_come_while_a_block_is_open_if_the_base_stays(database: Database) -> None:

@@ -13,8 +13,9 @@ from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import Schema, migrate
 from dwh_assets.control.roles import ROLES, VARIABLES, apply_roles
 from dwh_assets.control.statements import migrations
-from dwh_assets.model.errors import ConfigError
-from tests.control.small import Store, ready
+from dwh_assets.model.errors import ConfigError, NotPermitted
+from tests.conftest import run_sql
+from tests.control.small import MODULE, Store, ready
 
 PASSWORDS = {VARIABLES[name]: f"secret-{name}" for name in ROLES}
 LOOK, GROW, WORK, ALL = "select", "select insert", "select insert update", "select insert update delete"
@@ -57,6 +58,8 @@ RIGHTS: dict[str, tuple[str, str, str]] = {
     "iceberg.iceberg_tables": (WORK, WORK, LOOK),
     "iceberg.iceberg_namespace_properties": (WORK, WORK, LOOK),
 }
+VOCABULARIES = {"dwh", "sch", "kettle", "direct", "broker", "ems"}
+VIEWS = "select schemaname, viewname from pg_views where schemaname = any (%s)"
 TABLES = """
     select format('%s.%s', schemaname, tablename) as name from pg_tables
     where schemaname not in ('pg_catalog', 'information_schema', 'dagster') order by 1"""
@@ -131,8 +134,9 @@ def test_a_role_may_do_what_was_decided_and_nothing_else(connection: psycopg.Con
 
 
 def test_a_role_reads_every_view_and_makes_nothing(connection: psycopg.Connection, role: str) -> None:
-    views = connection.execute("select schemaname, viewname from pg_views where schemaname in ('dwh', 'sch', 'kettle', 'direct')")
-    for schema, view in views.fetchall():
+    views = connection.execute(VIEWS, (list(VOCABULARIES),)).fetchall()
+    assert {schema for schema, _ in views} == VOCABULARIES
+    for schema, view in views:
         assert may(connection, sql.SQL("select * from {} limit 0").format(sql.Identifier(schema, view))), view
     for statement in (b"create table dwh.evil ()", b"create schema evil", b"create role evil", b"create table public.evil ()"):
         assert not may(connection, statement), statement
@@ -170,9 +174,10 @@ def test_a_worker_claims_stages_and_commits_and_a_steward_applies_and_acts(datab
         hand.acts.unlock("fact.sales", "stuck")
         work.commit(work.claims().claim("fact.sales"))
         assert [event["who"] for event in store.events("UNLOCK")] == ["ann"]
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        assert work.apply(MODULE) == []  # it is in force
+        with pytest.raises(NotPermitted, match=r"this login, dwh_worker, may not do that .*: permission denied for table module"):
             work.apply()
-        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+        with pytest.raises(NotPermitted):
             worker.execute("update dwh.topic set active = false")
     finally:
         worker.close()
@@ -194,4 +199,34 @@ def test_new_views_keep_the_rights_and_a_login_without_them_is_told_to_migrate(e
         assert apply_roles(owner, {}) == []  # safe to repeat
     finally:
         viewer.close()
+        owner.close()
+
+
+@pytest.fixture
+def owned(empty_url: str) -> Iterator[str]:
+    """The URL of a database whose owner may create roles, and nothing else that a superuser may."""
+    parts = conninfo_to_dict(empty_url)
+    run_sql(empty_url, "create role landlord login createrole password 'secret-landlord'")
+    run_sql(empty_url, 'grant set on parameter "dwh.expiring_events" to landlord')
+    for role in ("dwh_owner", *ROLES.values()):  # as if it had made them
+        run_sql(empty_url, f"do $$ begin create role {role}; exception when duplicate_object then end $$")
+        run_sql(empty_url, f"grant {role} to landlord with admin true, inherit false, set false")
+    run_sql(empty_url, sql.SQL("alter database {} owner to landlord").format(sql.Identifier(str(parts["dbname"]))))
+    yield f"postgresql://landlord:secret-landlord@{parts['host']}:{parts['port']}/{parts['dbname']}"
+    run_sql(empty_url, "reassign owned by landlord to current_user")
+    run_sql(empty_url, "drop owned by landlord")
+    run_sql(empty_url, "drop role landlord")
+
+
+def test_an_owner_without_a_superusers_rights_gives_them_again_when_dagster_has_made_its_tables(owned: str) -> None:
+    owner = Database(owned, deadline=20)
+    try:
+        migrate(owner, Schema(migrations(), []))
+        apply_roles(owner, PASSWORDS)
+        run_sql(login(owned, "worker"), "create table dagster.runs (id int)")
+        apply_roles(owner, {})
+        with psycopg.connect(login(owned, "viewer"), autocommit=True) as viewer:
+            assert may(viewer, b"select * from dagster.runs")
+        assert migrate(owner) == ["views"]
+    finally:
         owner.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import psycopg
@@ -9,9 +10,9 @@ import pytest
 
 from dwh_assets.control.database import Database
 from dwh_assets.control.statements import sql
-from dwh_assets.control.topics import PlannedBlock
+from dwh_assets.control.topics import PlannedBlock, insert_block
 from dwh_assets.model.position import EARLIEST, Position
-from tests.control.small import TOPIC, at, ready
+from tests.control.small import TOPIC, at, ready, wait_for_a_waiter
 
 
 def test_a_plan_is_refused_when_another_plan_came_first(database: Database) -> None:
@@ -21,6 +22,19 @@ def test_a_plan_is_refused_when_another_plan_came_first(database: Database) -> N
     assert not store.plan(1.5, state=state)
     assert store.blocks() == [(0, "committed"), (1, "planned"), (2, "planned")]
     assert store.state().tail == Position(at(2), 0)
+
+
+def test_a_plan_that_waited_for_another_one_sees_its_blocks(database: Database) -> None:
+    store = ready(database)
+    state, topic_id = store.state(), store.topic()["id"]
+    with ThreadPoolExecutor(1) as pool:
+        with database.transaction() as connection:
+            connection.execute("select from dwh.topic for update")
+            insert_block(connection, topic_id, 1, state.tail, PlannedBlock(Position(at(1), 0), 10, True), at(100))
+            waiting = pool.submit(store.plan, 1.5, state=state)
+            wait_for_a_waiter(database)
+        assert not waiting.result(timeout=20)
+    assert store.blocks() == [(0, "committed"), (1, "planned")]
 
 
 def test_a_plan_is_refused_when_the_token_rose_since_it_was_cut(database: Database) -> None:

@@ -37,7 +37,7 @@ def test_a_column_is_added_or_widened_by_apply_and_never_taken_away_or_retyped(o
     assert project.engine.lineage.active().module("drift.rows").comment == ""
 
 
-def test_a_retry_takes_the_newest_lineage_and_an_attempt_keeps_what_it_began_with(own_project: Project) -> None:
+def test_a_retry_takes_the_newest_lineage(own_project: Project) -> None:
     project = own_project
     project.source("src.swap")
     project.append("src.swap", rows(0, 2))

@@ -120,6 +120,7 @@ class TopicMachine(RuleBasedStateMachine):
             claim = self.workers[worker].claim(topic, "", force)
         except NotDue:
             assert not leased
+            known.live = self._not_ended(known.live)
             return
         except Refused:
             assert leased
@@ -130,6 +131,10 @@ class TopicMachine(RuleBasedStateMachine):
         assert claim.kind != "load" or claim.bounds.last == known.cursor
         known.live = claim
         known.claims.append(claim)
+
+    def _not_ended(self, live: Claim | None) -> Claim | None:
+        """A claim by force ends the attempt of a lost holder, also where the horizon then keeps the block from being repeated."""
+        return live if live is not None and self.workers[0].outcome(live) == "Executing" else None
 
     def _leased(self, topic: str) -> bool:
         row = self.database.fetch_one(

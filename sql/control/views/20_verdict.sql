@@ -6,7 +6,7 @@
 create view dwh.verdict as
 select n.id as topic_id, n.name as topic, n.module, n.target, n.shard, n.area, n.processor, n.priority, n.verdict,
        n.verdict in ('DUE', 'DUE_FULL', 'DUE_REPLAY') as due,
-       n.upto, n.slowest, n.unexamined, n.planned, n.planned_next, n.open_block, n.parked_block, n.restatement, n.pending_rows,
+       n.upto, n.slowest, n.is_unknown, n.unexamined, n.planned, n.planned_next, n.open_block, n.parked_block, n.restatement, n.pending_rows,
        n.last_planned_full,
        n.last_pos, n.last_id, n.watermark, n.examined, n.token, n.newest, n.last_end, n.not_before, n.problem,
        case n.verdict
@@ -46,9 +46,9 @@ from (
                           when j.window_start < j.window_end then j.local_time < j.window_start or j.local_time >= j.window_end
                           else j.local_time < j.window_start and j.local_time >= j.window_end end then 'WINDOW'
                 when j.parked_block is not null and j.restatement is null or j.not_before > now() then 'BACKOFF'
-                when j.restatement is not null or j.open_block is not null and j.open_next <= j.upto then 'DUE_REPLAY'
-                when j.open_block is not null then 'WAIT_DEP'   -- an input was rolled back: its rows must come again first
+                when j.restatement is not null or j.open_next <= j.upto and j.is_unknown is not true then 'DUE_REPLAY'
                 when j.is_unknown then 'DEP_UNKNOWN'
+                when j.open_block is not null then 'WAIT_DEP'   -- an input was rolled back: its rows must come again first
                 when j.planned_next <= j.upto or j.unexamined then
                     case when j.last_full then 'DUE_FULL' when j.last_end + j.repeat > now() then 'REPEAT' else 'DUE' end
                 when j.least <= now() - j.delay or coalesce(j.newest <= j.last_pos, true) then 'WAIT_DEP'
@@ -89,6 +89,7 @@ comment on column dwh.verdict.verdict is 'why it is or is not due, in one word';
 comment on column dwh.verdict.due is 'true: it may be loaded now';
 comment on column dwh.verdict.upto is 'the horizon it may read to now';
 comment on column dwh.verdict.slowest is 'the dependency that is least complete';
+comment on column dwh.verdict.is_unknown is 'true: nothing is known of at least one dependency, so that nothing may be read';
 comment on column dwh.verdict.unexamined is 'true: rows beyond its plan may wait';
 comment on column dwh.verdict.planned is 'blocks that are planned';
 comment on column dwh.verdict.planned_next is 'where the first planned one ends';
