@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dwh_assets.model.module import Lineage
 
 LATEST = datetime(9999, 1, 1, tzinfo=UTC)
-From = Annotated[str | None, typer.Option("--from", help="First block: its number (#812), or an instant or day in it.")]
+From = Annotated[str | None, typer.Option("--from", help="First block: its number (812), or an instant or day in it.")]
 Until = Annotated[str | None, typer.Option("--to", help="Last block, as for --from; without it, to the end.")]
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 SHOWN = 20  # blocks of a topic
 Stays = Annotated[
-    str | None, typer.Option("--to", help="The last block that stays: its number (#812), or an instant or day in it.")
+    str | None, typer.Option("--to", help="The last block that stays: its number (812), or an instant or day in it.")
 ]
 Instance = Annotated[int | None, typer.Option("--instance", help="The blocks that this execution wrote, and all after them.")]
 Everything = Annotated[bool, typer.Option("--all", help="All blocks; only where the file says allow_truncate: true.")]

@@ -54,18 +54,7 @@ def _opened(settings: Settings, dagster: bool) -> Iterator[tuple[Engine, dict[st
         if not dagster:
             yield engine, {}
             return
-        with _dagster(engine) as handlers:
+        from dwh_assets.orchestration.run_handler import dagster_handlers
+
+        with dagster_handlers(engine) as handlers:
             yield engine, handlers
-
-
-@contextmanager
-def _dagster(engine: Engine) -> Iterator[dict[str, Handler]]:
-    from dagster import DagsterInstance
-
-    from dwh_assets.orchestration.project import using
-    from dwh_assets.orchestration.run_handler import KIND, run_handler
-
-    with using(engine), DagsterInstance.get() as instance:
-        from dwh_assets.orchestration import definitions  # noqa: F401 - loaded now, so that the first run need not wait for it
-
-        yield {KIND: run_handler(instance, engine)}

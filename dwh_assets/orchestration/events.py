@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -20,6 +20,7 @@ from dwh_assets.orchestration.names import EXECUTION_TAG, check_name, module_key
 
 Row = dict[str, Any]
 Metadata = dict[str, Any]
+TOLD = 5  # texts of topics in one result; a table may have a thousand shards
 
 
 def materialization(
@@ -111,35 +112,54 @@ def block_checks(module: Module, block: Row) -> list[AssetCheckEvaluation]:
     ]
 
 
-def topic_checks(module: Module, status: Row) -> list[AssetCheckEvaluation]:
-    """What also changes while nothing is loaded: late rows, and how far the table is behind."""
-    key, late, lag = module_key(module), status["late_rows"], status["lag_seconds"]
-    allowed = allowed_lag(module).total_seconds()
-    behind = is_behind(module, status)
-    changed = status["changed_blocks"]
-    late_text = f"{late} late rows; dwh restate {status['topic']} --late loads them" if late else "no late rows"
+def topic_checks(module: Module, topics: Sequence[Row]) -> list[AssetCheckEvaluation]:
+    """What also changes while nothing is loaded: late rows, and how far the table is behind.
+
+    Dagster keeps one result of a check for a table: it is that of all its topics, the worst first, so that a shard that is well
+    does not hide one that is not.
+    """
+    return [_late_rows(module, topics), _freshness(module, topics)] if topics else []
+
+
+def _late_rows(module: Module, topics: Sequence[Row]) -> AssetCheckEvaluation:
+    worst = sorted(topics, key=lambda row: (row["late_rows"], row["changed_blocks"]), reverse=True)
+    texts = [text for row in worst for text in _late_texts(row)]
+    more = f"; and {len(texts) - TOLD} more" if len(texts) > TOLD else ""
+    return _evaluation(
+        module_key(module),
+        "late_rows",
+        passed=not texts,
+        severity=AssetCheckSeverity.WARN,
+        text="; ".join(texts[:TOLD]) + more or "no late rows",
+        metadata={name: sum(row[name] for row in topics) for name in ("late_rows", "changed_blocks")},
+    )
+
+
+def _late_texts(row: Row) -> Iterator[str]:
+    topic, late, changed = row["topic"], row["late_rows"], row["changed_blocks"]
+    if late:
+        yield f"{late} late rows; dwh restate {topic} --late loads them"
     if changed:
-        late_text += f"; {changed} blocks have changed base rows; dwh alerts names them"
-    lag_text = "nothing is loaded yet" if lag is None else f"complete up to {timedelta(seconds=round(lag))} ago; {status['why']}"
-    warn = AssetCheckSeverity.WARN
-    return [
-        _evaluation(
-            key,
-            "late_rows",
-            passed=not (late or changed),
-            severity=warn,
-            text=late_text,
-            metadata={"late_rows": late, "changed_blocks": changed},
-        ),
-        _evaluation(
-            key,
-            "freshness",
-            passed=not behind,
-            severity=warn,
-            text=lag_text,
-            metadata={"lag_seconds": lag, "allowed_seconds": allowed, "pending_rows": status["pending_rows"]},
-        ),
-    ]
+        yield f"{changed} blocks of {topic} have changed base rows; dwh alerts names them"
+
+
+def _freshness(module: Module, topics: Sequence[Row]) -> AssetCheckEvaluation:
+    worst = max(topics, key=lambda row: (is_behind(module, row), row["lag_seconds"] or 0))
+    lag = worst["lag_seconds"]
+    shard = f"{worst['topic']}: " if len(topics) > 1 else ""
+    text = "nothing is loaded yet" if lag is None else f"complete up to {timedelta(seconds=round(lag))} ago; {worst['why']}"
+    return _evaluation(
+        module_key(module),
+        "freshness",
+        passed=not is_behind(module, worst),
+        severity=AssetCheckSeverity.WARN,
+        text=shard + text,
+        metadata={
+            "lag_seconds": lag,
+            "allowed_seconds": allowed_lag(module).total_seconds(),
+            "pending_rows": sum(row["pending_rows"] for row in topics),
+        },
+    )
 
 
 def allowed_lag(module: Module) -> timedelta:

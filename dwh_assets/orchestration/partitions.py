@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from dagster import DagsterInstance
 
@@ -10,6 +11,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.model.module import Module
 from dwh_assets.orchestration.specs import partitions_of
 
+Row = dict[str, Any]
 LIVE_KEYS = 10_000  # with more, pages of the UI take long; older blocks stay in the ledger
 
 
@@ -32,16 +34,29 @@ class PartitionLists:
 
 def sync_module(instance: DagsterInstance, engine: Engine, module: Module) -> bool:
     """Make the list equal: Dagster keeps the order in which keys were added, and a range from a later to an earlier is empty."""
-    name = partitions_of(module).name
-    assert name is not None
-    limit = max(1, LIVE_KEYS // max(1, len(module.shards)))
-    wanted = [row["key"] for row in engine.partitions.of_module(module.name, limit)]
-    gone, new = changes(list(instance.get_dynamic_partitions(name)), wanted)
+    name = _name(module)
+    gone, new = changes(listed_keys(instance, module), [row["key"] for row in live_blocks(engine, module)])
     for key in gone:
         instance.delete_dynamic_partition(name, key)
     if new:
         instance.add_dynamic_partitions(name, new)
     return bool(gone or new)
+
+
+def listed_keys(instance: DagsterInstance, module: Module) -> list[str]:
+    """The keys as Dagster has them now."""
+    return list(instance.get_dynamic_partitions(_name(module)))
+
+
+def live_blocks(engine: Engine, module: Module) -> list[Row]:
+    """The blocks that it should list, in order."""
+    return engine.partitions.of_module(module.name, max(1, LIVE_KEYS // max(1, len(module.shards))))
+
+
+def _name(module: Module) -> str:
+    name = partitions_of(module).name
+    assert name is not None
+    return name
 
 
 def changes(present: Sequence[str], wanted: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -79,15 +79,15 @@ class Reporter:
         """What the checks say of what is loaded now, where a person asks for them alone."""
         for topic in module.topics:
             blocks = self.engine.partitions.newest_blocks(topic)
-            self._send_checks(self._checks_of(module, topic, blocks[-1]) if blocks else [])
+            self._send_checks(self._checks_of(module, blocks[-1]) if blocks else [])
 
     def _checks(self, module: Module, report: Report) -> list[AssetCheckEvaluation]:
         if not report.blocks:  # a check stopped it: there is no block to count, only what the checks found
             return declared_checks(module, report.execution["checks"], f"#{report.execution['block_id']}")
-        return self._checks_of(module, report.execution["topic"], report.blocks[-1])
+        return self._checks_of(module, report.blocks[-1])
 
-    def _checks_of(self, module: Module, topic: str, block: Row) -> list[AssetCheckEvaluation]:
-        status = Reports(self.engine.database).status([topic])[0]
+    def _checks_of(self, module: Module, block: Row) -> list[AssetCheckEvaluation]:
+        status = Reports(self.engine.database).status(module.topics)
         declared = declared_checks(module, block["checks"], block["key"])
         return [*block_checks(module, block), *declared, *topic_checks(module, status)]
 

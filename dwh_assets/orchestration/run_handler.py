@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from dagster import DagsterInstance, DagsterRun, DagsterRunStatus
 from dagster._core.errors import DagsterExecutionInterruptedError
@@ -14,12 +16,22 @@ from dagster._utils.hosted_user_process import recon_job_from_origin
 
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
+from dwh_assets.orchestration.project import using
 from dwh_assets.workers.job import Handler, Job
 from dwh_assets.workers.streams import telling_phases
 
 logger = logging.getLogger(__name__)
 KIND = "dagster"
 BEGUN = (DagsterRunStatus.STARTED, DagsterRunStatus.CANCELING)
+
+
+@contextmanager
+def dagster_handlers(engine: Engine) -> Iterator[dict[str, Handler]]:
+    """What a worker needs to carry out runs of the instance that DAGSTER_HOME names."""
+    with using(engine), DagsterInstance.get() as instance:
+        from dwh_assets.orchestration import definitions  # noqa: F401 - loaded now, so that the first run need not wait for it
+
+        yield {KIND: run_handler(instance, engine)}
 
 
 def run_handler(instance: DagsterInstance, engine: Engine) -> Handler:

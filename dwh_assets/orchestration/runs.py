@@ -41,7 +41,7 @@ def run_blocks(context: AssetExecutionContext, engine: Engine, module: str, over
 
 
 def _outcomes(context: AssetExecutionContext, engine: Engine, lineage: Lineage, module: str, override: str) -> Iterator[Outcome]:
-    keys = context.partition_keys
+    keys = _keys(context)
     if context.run.tags.get(BY_TAG) == SENSOR:
         context.log.info("asked for by the sensor: %s", _range(keys))
         return load_due(engine, lineage, [context.run.tags[TOPIC_TAG]], keys)
@@ -50,6 +50,12 @@ def _outcomes(context: AssetExecutionContext, engine: Engine, lineage: Lineage, 
         context.log.warning("repeat, window and back-off are passed over: %s", override)
     asked = Asked(f"dagster run {context.run.run_id}", f"materialized in Dagster by {who}: {override or _range(keys)}", override)
     return materialize(engine, lineage, lineage.module(module), keys, asked)
+
+
+def _keys(context: AssetExecutionContext) -> Sequence[str]:
+    """A key alone is looked for in the ledger, which has the retired ones too; what lies in a range only Dagster's list tells."""
+    asked = context.partition_key_range
+    return [asked.start] if asked.start == asked.end else context.partition_keys
 
 
 def _range(keys: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.module import Module
 from dwh_assets.orchestration.names import BLOCK_TAG, BY_TAG, PRIORITY_TAG, SENSOR, TOPIC_TAG, identifier, module_key
-from dwh_assets.orchestration.partitions import PartitionLists
+from dwh_assets.orchestration.partitions import PartitionLists, listed_keys, live_blocks
 from dwh_assets.orchestration.resources import Offsets
 
 Row = dict[str, Any]
@@ -64,8 +64,14 @@ def evaluate(
     running = _running(context.instance, [row["topic"] for row in now.due])
     wanted = [row for row in now.due if row["topic"] not in running]
     most = engine.settings.turn_blocks if len(now.due) > engine.settings.slots else None  # a turn, where not all have a worker
-    requests = [_request(context.instance, engine, known, row, most) for row in wanted]
-    reasons = [*(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()), *_why(engine, now.waiting)]
+    asked = {row["topic"]: _request(context.instance, engine, known[row["module"]], row, most) for row in wanted}
+    requests = [request for request in asked.values() if request]
+    gone = [topic for topic, request in asked.items() if not request]
+    reasons = [
+        *(f"{topic}: run {run[:8]} loads it" for topic, run in running.items()),
+        *(f"{topic}: what was due has changed since; the next tick looks again" for topic in gone),
+        *_why(engine, now.waiting),
+    ]
     for reason in reasons if requests else ():
         context.log.info(reason)
     if requests:
@@ -86,22 +92,40 @@ def _running(instance: DagsterInstance, topics: Sequence[str]) -> dict[str, str]
     return {run.tags[TOPIC_TAG]: run.run_id for run in instance.get_runs(wanted)}
 
 
-def _request(instance: DagsterInstance, engine: Engine, known: dict[str, Module], row: Row, most: int | None) -> RunRequest:
-    due = engine.partitions.due(row["topic"])[:most]
-    first, last = due[0], due[-1]
+def _request(instance: DagsterInstance, engine: Engine, module: Module, row: Row, most: int | None) -> RunRequest | None:
+    """None if what was due is not there any more: someone has loaded it, or taken it back, since the tick looked."""
+    due = engine.partitions.due(row["topic"])
+    keys = _keys(instance, engine, module, row["topic"], due)[:most]
+    if not keys:
+        return None
+    first = due[0]
     tags = {TOPIC_TAG: row["topic"], BLOCK_TAG: str(first["id"]), BY_TAG: SENSOR}
     priority = {PRIORITY_TAG: str(row["priority"])} if row["priority"] else {}
     # Dagster remembers a run key for ever: it holds the number of runs before it, so one that died early is asked for again.
     before = instance.get_runs_count(RunsFilter(tags=tags))
-    one = {"partition_key": first["key"]} if len(due) == 1 else {}
-    several = {ASSET_PARTITION_RANGE_START_TAG: first["key"], ASSET_PARTITION_RANGE_END_TAG: last["key"]}
+    one = keys[0] if len(keys) == 1 else None
+    several = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
     return RunRequest(
         run_key=f"{row['topic']}/{first['id']}/{first['attempts']}/{before}",
-        asset_selection=[module_key(known[row["module"]])],
+        asset_selection=[module_key(module)],
         asset_check_keys=[],
+        partition_key=one,
         tags=tags | priority | ({} if one else several),
-        **one,
     )
+
+
+def _keys(instance: DagsterInstance, engine: Engine, module: Module, topic: str, due: Sequence[Row]) -> list[str]:
+    """What the run is asked for by: the keys of its blocks, as far as Dagster lists them, for it refuses others.
+
+    A restatement may be of retired blocks only. Its run is named after the oldest block of the topic that is listed: it is loaded
+    already, so that the run carries out the restatement and loads nothing beyond it.
+    """
+    listed, wanted = listed_keys(instance, module), {row["key"] for row in due}
+    found = [key for key in listed if key in wanted]
+    if found or not due:
+        return found
+    newer = {row["key"] for row in live_blocks(engine, module) if row["topic"] == topic and row["seq"] > due[-1]["seq"]}
+    return [key for key in listed if key in newer][:1]
 
 
 def by_area(modules: Iterable[Module]) -> dict[str, list[Module]]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from dagster import (
     AssetCheckEvaluation,
+    AssetCheckKey,
     AssetKey,
     AssetObservation,
     DagsterEventType,
@@ -22,6 +23,7 @@ from dagster import (
     SkipReason,
     sensor,
 )
+from dagster._core.storage.asset_check_execution_record import AssetCheckExecutionRecordStatus
 
 from dwh_assets.control.reports import Reports
 from dwh_assets.control.statements import sql
@@ -29,16 +31,18 @@ from dwh_assets.engine.alerts import alert_round
 from dwh_assets.engine.audit_rounds import AuditRounds
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.sweep import sweep
-from dwh_assets.model.module import Lineage
+from dwh_assets.model.module import Lineage, Module
 from dwh_assets.orchestration.events import topic_checks
-from dwh_assets.orchestration.names import TOPIC_TAG
+from dwh_assets.orchestration.names import TOPIC_TAG, module_key
 from dwh_assets.orchestration.reconcile import report_forgotten, report_unfounded
 from dwh_assets.orchestration.reports import send
 from dwh_assets.orchestration.resources import Offsets
 
 SECONDS = 10
 SLOW_SECONDS = 60.0  # what costs more, or changes less, than the rest
-LOOK_BACK = timedelta(minutes=10)  # failed runs are read again for so long: their times are not in the order of their rows
+LOOK_BACK = timedelta(minutes=10)  # failed runs are read again for so long: each process that ends one has a clock of its own
+PAGE = 200
+TOPIC_CHECKS = ("late_rows", "freshness")
 
 
 class Watcher:
@@ -47,11 +51,12 @@ class Watcher:
     def __init__(self) -> None:
         self._slow = 0.0
         self._observed: dict[str, Any] = {}
-        self._checked: dict[tuple[str, str], tuple[bool, Any, Any]] = {}
+        self._failing: dict[AssetCheckKey, Any] | None = None  # what each check said that does not pass
         self._failed: set[str] = set()
         self._audits: AuditRounds | None = None
 
-    def watch(self, instance: DagsterInstance, engine: Engine) -> SensorResult | SkipReason:
+    def watch(self, instance: DagsterInstance, engine: Engine, since: datetime) -> SensorResult | SkipReason:
+        """Everything that happened since the watch before this one, however long ago that was."""
         lineage = engine.lineage.active()
         told = []
         if time.monotonic() - self._slow > SLOW_SECONDS:
@@ -61,8 +66,8 @@ class Watcher:
         self._audit(engine, lineage)
         if found := report_forgotten(instance, engine, lineage):
             told.append(f"{found} blocks were committed without an event; it was sent")
-        send(instance, list(self._changed_checks(engine, lineage)), None)
-        self._raise_failed_runs(instance, engine)
+        send(instance, list(self._changed_checks(instance, engine, lineage)), None)
+        self._raise_failed_runs(instance, engine, since)
         alert_round(engine)
         observations = list(self._observations(engine))
         if observations:
@@ -83,26 +88,41 @@ class Watcher:
                 self._observed[row["name"]] = seen
                 yield AssetObservation(AssetKey(row["name"].split(".")), metadata=_observed(row))
 
-    def _changed_checks(self, engine: Engine, lineage: Lineage) -> Iterator[AssetCheckEvaluation]:
-        """Late rows and freshness of every table, where the answer is another than before."""
+    def _changed_checks(self, instance: DagsterInstance, engine: Engine, lineage: Lineage) -> Iterator[AssetCheckEvaluation]:
+        """Late rows and freshness of every table, where the answer is another than before; at first, than what Dagster shows."""
+        modules = [module for module in lineage.modules if module.active]
+        if self._failing is None:
+            self._failing = dict.fromkeys(_shown_as_failed(instance, modules), "as Dagster shows it")
         status = {row["topic"]: row for row in Reports(engine.database).status()}
-        for module in lineage.modules:
-            for topic in module.topics if module.active else ():
-                for found in topic_checks(module, status[topic]) if topic in status else ():
-                    answer = (found.passed, found.metadata.get("late_rows"), found.metadata.get("changed_blocks"))
-                    if self._checked.setdefault((topic, found.check_name), answer) != answer:
-                        self._checked[topic, found.check_name] = answer
-                        yield found
+        for module in modules:
+            for found in topic_checks(module, [status[topic] for topic in module.topics if topic in status]):
+                said = None if found.passed else (found.metadata.get("late_rows"), found.metadata.get("changed_blocks"))
+                if self._failing.get(found.asset_check_key) != said:
+                    self._failing[found.asset_check_key] = said
+                    yield found
 
-    def _raise_failed_runs(self, instance: DagsterInstance, engine: Engine) -> None:
-        recent = RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=datetime.now(UTC) - LOOK_BACK)
-        for record in instance.get_run_records(recent, limit=200):
+    def _raise_failed_runs(self, instance: DagsterInstance, engine: Engine, since: datetime) -> None:
+        for record in _failed_runs(instance, since - LOOK_BACK):
             run = record.dagster_run
             if run.run_id not in self._failed:
                 topic, problem = run.tags.get(TOPIC_TAG), _problem(instance, record)
                 if problem is not None:
                     engine.alerts.raise_alert("run_failed", f"run:{run.run_id}", topic, None, "error", problem)
                 self._failed.add(run.run_id)
+
+
+def _shown_as_failed(instance: DagsterInstance, modules: Sequence[Module]) -> list[AssetCheckKey]:
+    keys = [AssetCheckKey(module_key(module), name) for module in modules for name in TOPIC_CHECKS]
+    shown = instance.event_log_storage.get_latest_asset_check_execution_by_key(keys)
+    return [key for key, record in shown.items() if record.status == AssetCheckExecutionRecordStatus.FAILED]
+
+
+def _failed_runs(instance: DagsterInstance, after: datetime) -> Iterator[RunRecord]:
+    cursor = None
+    wanted = RunsFilter(statuses=[DagsterRunStatus.FAILURE], updated_after=after)
+    while page := instance.get_run_records(wanted, limit=PAGE, cursor=cursor):
+        yield from page
+        cursor = page[-1].dagster_run.run_id
 
 
 def _observed(row: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +161,10 @@ def watch_sensor() -> SensorDefinition:
         default_status=DefaultSensorStatus.RUNNING,
     )
     def watch(context: SensorEvaluationContext, offsets: Offsets) -> SensorResult | SkipReason:
-        return watcher.watch(context.instance, offsets.engine)
+        began = datetime.now(UTC)
+        since = datetime.fromisoformat(context.cursor) if context.cursor else began
+        found = watcher.watch(context.instance, offsets.engine, since)
+        context.update_cursor(began.isoformat())
+        return found
 
     return watch

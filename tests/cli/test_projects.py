@@ -147,14 +147,51 @@ def test_roles_are_made_with_the_project_on_request(empty: Project, empty_url: s
     assert "rights given to dwh_owner" in empty.ok("init", "shop", "--roles").out
 
 
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(["uv", "build", "--wheel", "-q", "-o", str(folder)], cwd=REPOSITORY, check=True, env=outside())
+    return next(folder.glob("*.whl"))
+
+
+def outside() -> dict[str, str]:
+    """The environment of a person who has not heard of this repository."""
+    known = ("VIRTUAL_ENV", "PYTHONPATH")
+    return {name: value for name, value in os.environ.items() if name not in known and not name.startswith("DWH_")}
+
+
 @pytest.mark.exhaustive
-def test_the_wheel_holds_every_file_that_the_product_reads(tmp_path: Path) -> None:
-    own = {name: value for name, value in os.environ.items() if name != "VIRTUAL_ENV"}
-    subprocess.run(["uv", "build", "--wheel", "-q", "-o", str(tmp_path)], cwd=REPOSITORY, check=True, env=own)
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        held = set(wheel.namelist())
+def test_the_wheel_holds_every_file_that_the_product_reads(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as opened:
+        held = set(opened.namelist())
     product = [path for path in (REPOSITORY / "dwh_assets").rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     wanted = {str(path.relative_to(REPOSITORY)) for path in product}
     wanted |= {f"dwh_assets/_{path.relative_to(REPOSITORY)}" for path in (REPOSITORY / "sql" / "control").rglob("*.sql")}
     assert wanted - held == set()
     assert not any("transforms" in name for name in held if name.startswith("dwh_assets/_sql"))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
+def test_the_installed_wheel_loads_a_new_project_outside_of_the_repository(wheel: Path, run_folder: Path) -> None:
+    folder = run_folder / "installed"  # open to the user that Postgres runs as
+    venv, shop = folder / "venv", folder / "shop"
+    folder.mkdir()
+
+    def said(*words: str | Path, where: Path = folder) -> str:
+        ended = subprocess.run([str(word) for word in words], cwd=where, env=outside(), capture_output=True, text=True)
+        assert ended.returncode == 0, f"{words}\n{ended.stdout}\n{ended.stderr}"
+        return ended.stdout
+
+    said("uv", "venv", "-q", "--python", sys.executable, venv)
+    said("uv", "pip", "install", "-q", "--python", venv / "bin" / "python", wheel)
+    dwh = venv / "bin" / "dwh"
+    said(dwh, "init", "shop")
+    said(dwh, "lineage", "check", where=shop)
+    said(dwh, "lineage", "apply", "--yes", where=shop)
+    try:
+        said(dwh, "run", "--until-dry", where=shop)
+        assert "7" in said(dwh, "sql", "select count(*) as orders from fact.orders", "--csv", where=shop)
+        assert "every invariant holds" in said(dwh, "verify", where=shop)
+    finally:
+        said(dwh, "down", where=shop)

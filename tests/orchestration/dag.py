@@ -21,7 +21,7 @@ from dagster import (
     SkipReason,
     build_sensor_context,
 )
-from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG
+from dagster._core.storage.tags import ASSET_PARTITION_RANGE_END_TAG, ASSET_PARTITION_RANGE_START_TAG, PARTITION_NAME_TAG
 
 from dwh_assets.orchestration.graph import definitions
 from dwh_assets.orchestration.names import module_key
@@ -61,10 +61,11 @@ class Dag:
         return self._execute(request.asset_selection[0], dict(request.tags), request.partition_key)
 
     def materialize(self, module: str, *keys: str, override: str = "") -> ExecuteInProcessResult:
-        """What a person does in the UI: one key, or all from the first to the last."""
+        """What a person does in the UI: one key, or all from the first to the last, told by tags as its pages do."""
         key = module_key(self.loaded.lineage.module(module))
+        one = {PARTITION_NAME_TAG: keys[0]}
         several = {ASSET_PARTITION_RANGE_START_TAG: keys[0], ASSET_PARTITION_RANGE_END_TAG: keys[-1]}
-        return self._execute(key, several if len(keys) > 1 else {}, keys[0] if len(keys) == 1 else None, override)
+        return self._execute(key, one if len(keys) == 1 else several, None, override)
 
     @property
     def job(self) -> JobDefinition:

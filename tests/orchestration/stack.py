@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
@@ -146,6 +147,18 @@ def running_stack(project: Project, web: WebListener) -> Iterator[Stack]:
             supervisor.running(threading.Event()),
         ):
             yield Stack(project, instance, supervisor, tree.ui, web, gate)
+
+
+@contextmanager
+def read_only(stack: Stack, home: Path) -> Iterator[Stack]:
+    """The same stack through a second webserver, of the kind that `dwh up --read-only` starts; the code server is shared."""
+    own = stack.project.engine.settings
+    settings = own.model_copy(update={"home": home, "ui_port": free_port()})
+    tree = dagster_processes(settings, read_only=True)
+    shutil.copy(own.home / "dagster" / "workspace.yaml", home / "dagster" / "workspace.yaml")
+    webserver = [process for process in tree.processes if process.name == "webserver"]
+    with Supervisor(home, webserver, settings.project).running(threading.Event()):
+        yield replace(stack, url=tree.ui)
 
 
 def _environment(project: Project, web: WebListener, gate: Gate) -> dict[str, str]:

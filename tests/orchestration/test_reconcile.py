@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
-from dagster import AssetKey, AssetMaterialization
+from datetime import UTC, datetime, timedelta
 
+import pytest
+from dagster import AssetKey, AssetMaterialization, SensorResult, SkipReason, build_sensor_context
+
+from dwh_assets.engine.restate import late_spans
 from dwh_assets.orchestration.reconcile import report_forgotten, report_unfounded
-from dwh_assets.orchestration.watching import Watcher
+from dwh_assets.orchestration.resources import Offsets
+from dwh_assets.orchestration.watching import Watcher, watch_sensor
+from tests.engine.project import row, rows
 from tests.faults.scenarios import switched_off
 from tests.orchestration.dag import Dag, evaluations
 from tests.orchestration.test_loading import loaded, planned
@@ -81,12 +86,56 @@ def test_the_watch_tells_of_sources_that_moved_on_and_of_runs_that_failed(dag: D
     (request,) = dag.requests("seen")
     result = dag.carry_out(request)
     watcher = Watcher()
-    observed = {event.asset_key.to_user_string() for event in watcher.watch(dag.instance, dag.project.engine).asset_events}  # type: ignore[union-attr]
+    observed = {event.asset_key.to_user_string() for event in watch(dag, watcher).asset_events}  # type: ignore[union-attr]
     assert "src/seen" in observed
-    assert not getattr(watcher.watch(dag.instance, dag.project.engine), "asset_events", None)
+    assert not getattr(watch(dag, watcher), "asset_events", None)
     dag.instance.add_dynamic_partitions("seen.rows", ["nonsense"])
     refused = dag.materialize("seen.rows", "nonsense")
-    watcher.watch(dag.instance, dag.project.engine)
+    watch(dag, watcher)
     alerts = {a["key"]: a["text"] for a in dag.project.engine.alerts.listed()}
     assert "failed: 'nonsense' is not the key of a block" in alerts[f"run:{refused.run_id}"]
     assert f"run:{result.run_id}" not in alerts  # its block is parked, and that is an alert by itself
+
+
+def watch(dag: Dag, watcher: Watcher) -> SensorResult | SkipReason:
+    return watcher.watch(dag.instance, dag.project.engine, datetime.now(UTC))
+
+
+def test_a_run_that_failed_while_nobody_watched_is_told_once_by_the_next_watch(dag: Dag) -> None:
+    planned(dag, "unseen.rows", 5)
+    dag.instance.add_dynamic_partitions("unseen.rows", ["nonsense"])
+    run = dag.materialize("unseen.rows", "nonsense").run_id
+    dag.project.engine.database.execute(
+        "update dagster.runs set update_timestamp = update_timestamp - interval '1 hour' where run_id = %(run)s", run=run
+    )
+    now = datetime.now(UTC)
+    cursor = (now - timedelta(hours=2)).isoformat()
+    for _ in range(2):  # the code was reloaded before the cursor was stored
+        context = build_sensor_context(instance=dag.instance, cursor=cursor, resources={"offsets": Offsets()})
+        stored = watch_sensor().evaluate_tick(context).cursor
+        assert stored is not None
+        assert datetime.fromisoformat(stored) >= now
+    assert [a["key"] for a in dag.project.engine.alerts.listed() if a["key"] == f"run:{run}"] == [f"run:{run}"]
+
+
+def test_a_shard_that_is_well_does_not_hide_the_late_rows_of_another(dag: Dag) -> None:
+    loaded(dag, "hiding.rows", 6, shards="[k0, k1]", shard_by="k")
+    dag.project.append("src.hiding", [row(1.5, 100, k="k1")])
+    watch(dag, Watcher())
+    told = "1 late rows; dwh restate hiding.rows:k1 --late loads them"
+    assert late_rows(dag) == (False, told)
+    dag.project.append("src.hiding", rows(6, 7))
+    dag.project.tick()
+    requests = dag.requests("hiding")
+    assert "hiding.rows:k0" in {request.tags["dwh/topic"] for request in requests}
+    assert all(dag.carry_out(request).success for request in requests)
+    assert late_rows(dag) == (False, told)
+    for span in late_spans(dag.project.engine, dag.loaded.lineage, "hiding.rows:k1"):
+        dag.project.restate_span(span)
+    watch(dag, Watcher())  # another one, as after a reload: what counts is what Dagster shows
+    assert late_rows(dag) == (True, "no late rows")
+
+
+def late_rows(dag: Dag) -> tuple[bool, str | None]:
+    found = evaluations(dag, AssetKey(["hiding", "rows"]))["late_rows"]
+    return found.passed, found.description

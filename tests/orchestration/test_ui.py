@@ -8,6 +8,7 @@ import signal
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import psutil
 import pytest
@@ -19,13 +20,24 @@ from dwh_assets.warehouse.server import SparkServer
 from tests.engine.project import rows
 from tests.faults.nursery import eventually
 from tests.orchestration import shop
-from tests.orchestration.stack import Stack, listening, opened_project, running_stack
+from tests.orchestration.stack import Stack, listening, opened_project, read_only, running_stack
 
 CHROMIUM = "/usr/bin/chromium"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
 FLAGS += ["--disable-component-update", "--disable-sync"]
 FIRST = "20260301-000001"
 GRAPH = "{ assetNodes { assetKey { path } dependencyKeys { path } } }"
+PLACE = 'repositoryLocationName: "dwh", repositoryName: "__repository__"'
+MUTATIONS = {  # what the pages of a table, a run, a sensor and a code location can do
+    "terminateRun": '(runId: "none")',
+    "deletePipelineRun": '(runId: "none")',
+    "reloadRepositoryLocation": '(repositoryLocationName: "dwh")',
+    "startSensor": f'(sensorSelector: {{ {PLACE}, sensorName: "load_hand" }})',
+    "addDynamicPartition": f"""(repositorySelector: {{ {PLACE} }}, partitionsDefName: "hand.days", partitionKey: "{FIRST}x")""",
+    "wipeAssets": '(assetPartitionRanges: [{ assetKey: { path: ["hand", "days"] } }])',
+    "reportRunlessAssetEvents": """(eventParams:
+        { eventType: ASSET_MATERIALIZATION, assetKey: { path: ["hand", "days"] } })""",
+}
 SUCCESS, FAILURE, CANCELED = DagsterRunStatus.SUCCESS, DagsterRunStatus.FAILURE, DagsterRunStatus.CANCELED
 
 
@@ -135,7 +147,6 @@ def test_a_planned_block_is_loaded_by_clicking(stack: Stack, page: Page) -> None
     assert page.get_by_text("Unsynced").count() == 0
 
 
-@pytest.mark.exhaustive
 def test_a_day_is_backfilled_by_typing_it_and_becomes_one_run_and_one_restatement(stack: Stack, page: Page) -> None:
     before = stack.project.rows("hand.days")
     assert stack.plan("hand.days") == [FIRST, "20260301-000002", "20260302-000003", "20260302-000004"]
@@ -221,7 +232,6 @@ def test_a_cancelled_run_ends_at_once_and_its_block_is_loaded_later(stack: Stack
     loaded(stack, "hand.busy", 5)
 
 
-@pytest.mark.exhaustive
 def test_reloading_the_code_in_the_middle_of_a_run_does_not_disturb_it(stack: Stack) -> None:
     assert stack.plan("hand.reload") == [FIRST]
     stack.gate.shut()
@@ -233,7 +243,6 @@ def test_reloading_the_code_in_the_middle_of_a_run_does_not_disturb_it(stack: St
     loaded(stack, "hand.reload", 5)
 
 
-@pytest.mark.exhaustive
 def test_loading_goes_on_after_the_daemon_was_killed(stack: Stack) -> None:
     child = stack.child("daemon")
     before = child.popen.pid
@@ -243,7 +252,19 @@ def test_loading_goes_on_after_the_daemon_was_killed(stack: Stack) -> None:
     loaded(stack, "auto.later", 5, seconds=120)
 
 
-@pytest.mark.exhaustive
+def test_who_may_only_look_sees_everything_and_changes_nothing(stack: Stack, tmp_path: Path) -> None:
+    before = len(stack.instance.get_runs())
+    with read_only(stack, tmp_path) as viewer:
+        assert viewer.ask(GRAPH) == stack.ask(GRAPH)
+        with pytest.raises(AssertionError, match="UnauthorizedError"):
+            viewer.launch("hand.days", FIRST)
+        for mutation, arguments in MUTATIONS.items():
+            ((_, answer),) = viewer.ask(f"mutation {{ {mutation}{arguments} {{ __typename }} }}").items()
+            assert answer["__typename"] == "UnauthorizedError", mutation
+    assert len(stack.instance.get_runs()) == before
+    assert stack.sensor("load_auto")["status"] == "RUNNING"
+
+
 def test_without_a_daemon_what_a_person_launches_is_carried_out(stack: Stack) -> None:
     assert stack.plan("hand.alone") == [FIRST]
     with paused(stack.child("daemon").popen.pid):
