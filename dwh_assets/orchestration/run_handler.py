@@ -15,7 +15,7 @@ from dagster._utils.hosted_user_process import recon_job_from_origin
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.workers.job import Handler, Job
-from dwh_assets.workers.streams import telling_phases
+from dwh_assets.workers.streams import serving
 
 logger = logging.getLogger(__name__)
 KIND = "dagster"
@@ -28,7 +28,7 @@ def run_handler(instance: DagsterInstance, engine: Engine) -> Handler:
     interrupts.setup_interrupt_handlers = lambda: None
 
     def handle(job: Job) -> None:
-        with telling_phases(engine, job):
+        with serving(engine, job):
             carry_out(instance, job)
 
     return handle
