@@ -148,18 +148,8 @@ class ClaimSet:
 
     def _end_lost_execution(self, row: Row) -> Row:
         """Returns what it changed of the topic's first unfinished block."""
-        lost = one(self.connection.execute(sql("fail_lost_execution"), {"topic_id": row["topic_id"]}))
-        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, its block is repeated"
-        log_event(
-            self.connection,
-            "LOST",
-            text,
-            who=self.worker,
-            topic=row["topic"],
-            block_id=lost["block_id"],
-            execution_id=lost["id"],
-        )
-        return {"crashes": lost["crashes"]} if lost["block_id"] == row["id"] else {}
+        lost = end_lost_execution(self.connection, row["topic_id"], row["topic"], self.worker)
+        return {"crashes": lost["crashes"]} if lost is not None and lost["block_id"] == row["id"] else {}
 
     def _work(self, row: Row) -> Work | DwhError:
         """An open restatement comes first; else the first unfinished block, if its horizon still covers it."""
@@ -243,6 +233,16 @@ class ClaimSet:
             restatement=row["restatement_id"],
             kind=row["restatement_kind"] or "load",
         )
+
+
+def end_lost_execution(connection: Connection, topic_id: int, topic: str, who: str) -> Row | None:
+    """The topic is locked and its holder gone. None if it had nothing running."""
+    lost = connection.execute(sql("fail_lost_execution"), {"topic_id": topic_id}).fetchone()
+    if lost is not None:
+        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, its block is repeated"
+        about = {"topic": topic, "block_id": lost["block_id"], "execution_id": lost["id"]}
+        log_event(connection, "LOST", text, who=who, **about)
+    return lost
 
 
 def evaluate_start(connection: Connection, row: Row, start: Start | None) -> Decision:
