@@ -42,7 +42,8 @@ def _work(engine: Engine, handlers: dict[str, Handler]) -> bool:
     engine.session()  # now, so that the first block need not wait for it
     bus = open_bus(engine.database, engine.settings)
     fresh = Freshness(engine.lineage, engine.settings)
-    return Worker(engine.database, bus, handlers | {KIND: topic_handler(engine)}, engine.settings, fresh.outdated).work()
+    handlers = handlers | {KIND: topic_handler(engine)}
+    return Worker(engine.database, bus, handlers, engine.settings, fresh.outdated, engine.id).work()
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
+from dwh_assets.control.claim_set import end_lost_execution
 from dwh_assets.control.database import Database
 from dwh_assets.control.phases import StoredNote, put_phases
 from dwh_assets.control.statements import sql
@@ -103,4 +104,11 @@ class ManagerStore:
         return self.database.fetch(sql("assign_requests"), online=online)
 
     def lose(self, silence: float, expiry: float) -> list[Row]:
-        return self.database.fetch(sql("lose_assignments"), silence=silence, expiry=expiry)
+        """End what nothing more will be heard of. What its worker held is free in the same transaction: whoever is given it next
+        must not find it locked."""
+        with self.database.transaction() as connection:
+            lost = connection.execute(sql("lose_assignments"), {"silence": silence, "expiry": expiry}).fetchall()
+            workers = [row["worker"] for row in lost]
+            for topic in connection.execute(sql("free_lost_topics"), {"workers": workers}) if lost else ():
+                end_lost_execution(connection, topic["id"], topic["name"], "manager")
+        return lost

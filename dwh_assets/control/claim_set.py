@@ -156,18 +156,9 @@ class ClaimSet:
 
     def _end_lost_execution(self, row: Row) -> Row:
         """Returns what it changed of the topic's restatement, or of its first unfinished block."""
-        lost = one(self.connection.execute(sql("fail_lost_execution"), {"topic_id": row["topic_id"]}))
-        what = "its block" if lost["restatement_id"] is None else "its restatement"
-        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, {what} is repeated"
-        log_event(
-            self.connection,
-            "LOST",
-            text,
-            who=self.worker,
-            topic=row["topic"],
-            block_id=lost["block_id"],
-            execution_id=lost["id"],
-        )
+        lost = end_lost_execution(self.connection, row["topic_id"], row["topic"], self.worker)
+        if lost is None:
+            return {}
         if lost["restatement_id"] is not None and lost["restatement_id"] == row["restatement_id"]:
             return {"restatement_crashes": lost["restatement_crashes"], "lost": lost["id"]}
         return {"crashes": lost["crashes"]} if lost["block_id"] == row["id"] else {}
@@ -286,6 +277,17 @@ class ClaimSet:
             restatement=row["restatement_id"],
             kind=row["restatement_kind"] or "load",
         )
+
+
+def end_lost_execution(connection: Connection, topic_id: int, topic: str, who: str) -> Row | None:
+    """The topic is locked and its holder gone. None if it had nothing running."""
+    lost = connection.execute(sql("fail_lost_execution"), {"topic_id": topic_id}).fetchone()
+    if lost is not None:
+        what = "its block" if lost["restatement_id"] is None else "its restatement"
+        text = f"worker {lost['worker']} was lost; execution {lost['id']} ended as Failed, {what} is repeated"
+        about = {"topic": topic, "block_id": lost["block_id"], "execution_id": lost["id"]}
+        log_event(connection, "LOST", text, who=who, **about)
+    return lost
 
 
 def evaluate_start(connection: Connection, row: Row, start: Start | None) -> Decision:

@@ -6,7 +6,7 @@ import os
 import socket
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
 from types import SimpleNamespace
@@ -56,7 +56,8 @@ class Engine:
     def __init__(self, settings: Settings, postgres_url: str) -> None:
         self.settings = settings
         self.postgres_url = postgres_url
-        self.worker = f"{socket.gethostname()}-{os.getpid()}-{uuid.uuid4().hex[:6]}"
+        self.id = uuid.uuid4()
+        self.worker = f"{socket.gethostname()}-{os.getpid()}-{self.id.hex[:6]}"  # free_lost_topics.sql knows it so
         size, idle = settings.slots * 2 + 4, settings.lease_seconds
         self.database = Database(postgres_url, deadline=settings.deadline_seconds, size=size, idle=idle)
         self.topics = TopicStore(self.database)
@@ -74,6 +75,7 @@ class Engine:
         self.commands = CommandStore(self.database, self.worker, settings.lease_seconds)
         self.maintenance = MaintenanceStore(self.database, self.worker, settings.lease_seconds)
         self.tell_phases: Tell = PhaseStore(self.database).note
+        self.ending: Callable[[], bool] = lambda: False  # asked after each block: is whoever loads to end?
         self.spark = SparkServer(settings)
         # A session a thread: settings of one attempt must not reach the statements of another (R12).
         self._sessions = threading.local() if protected("session") else SimpleNamespace()

@@ -11,7 +11,7 @@ from dwh_assets.control.acts import ActStore
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.restate import restate, span_of
-from dwh_assets.model.errors import ActRefused, NotDue, UnknownPartition
+from dwh_assets.model.errors import ActRefused, NotDue, Refused, UnknownPartition
 from dwh_assets.model.module import Lineage, Module
 from dwh_assets.model.partition import PartitionKey, parse_key
 
@@ -120,13 +120,23 @@ def _load_missing(engine: Engine, lineage: Lineage, blocks: Sequence[Row], asked
         if outcome.result != "committed":
             return
         loaded = max(loaded, outcome.claim.blocks[-1].seq if outcome.claim else 0)
+    if loaded < missing[-1] and engine.ending():
+        left = sum(seq > loaded for seq in missing)
+        raise Refused(
+            f"topic {topic}: the worker of this run ended after a block: it was told to, or its code or Lineage is another "
+            f"by now. What it loaded stays; {left} of {len(missing)} blocks are left.\n"
+            "Ask for them again, or let the sensor load them."
+        )
     if loaded < missing[-1]:
         reason = engine.topics.verdicts([topic])[0]
         raise NotDue(f"topic {topic} is not due: {reason['verdict']}, {reason['reason']}. {len(missing)} blocks were asked for.")
 
 
 def _load_upto(engine: Engine, lineage: Lineage, topic: str, last: int, force: bool = False) -> Iterator[Outcome]:
-    """Attempt block after block while they commit, up to block `last`; an open restatement comes first, as always."""
+    """Attempt block after block while they commit, up to block `last`; an open restatement comes first, as always.
+
+    A worker that is to end does so after a block: what is left is asked for again.
+    """
     while True:
         due = engine.partitions.due(topic)
         if not due or due[0]["seq"] > last:
@@ -135,5 +145,5 @@ def _load_upto(engine: Engine, lineage: Lineage, topic: str, last: int, force: b
         if outcome.result == "idle":
             return
         yield outcome
-        if outcome.result != "committed":
+        if outcome.result != "committed" or engine.ending():
             return

@@ -18,7 +18,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.orchestration.project import using
 from dwh_assets.workers.job import Handler, Job
-from dwh_assets.workers.streams import telling_phases
+from dwh_assets.workers.streams import serving
 
 logger = logging.getLogger(__name__)
 KIND = "dagster"
@@ -40,7 +40,7 @@ def run_handler(instance: DagsterInstance, engine: Engine) -> Handler:
     interrupts.setup_interrupt_handlers = lambda: None
 
     def handle(job: Job) -> None:
-        with telling_phases(engine, job):
+        with serving(engine, job):
             carry_out(instance, job)
 
     return handle

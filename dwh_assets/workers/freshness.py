@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ MEGABYTE = 1024 * 1024
 
 
 class Freshness:
-    """Called between two jobs; says why the process is outdated, or None."""
+    """Called between two jobs and two blocks; says why the process is outdated, or None."""
 
     def __init__(self, lineage: LineageStore, settings: Settings, memory: Callable[[], int] | None = None) -> None:
         self._lineage = lineage
@@ -39,10 +40,13 @@ class Freshness:
     def _loaded(self) -> dict[str, Stamp | None]:
         """The files of this product and of the project that this process has loaded; others do not change while it runs."""
         files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-        return {file: _stamp(file) for file in sorted(filter(None, files)) if self._is_ours(Path(file))}
+        return {file: _stamp(file) for file in sorted(filter(None, files)) if _is_within(file, self._folders)}
 
-    def _is_ours(self, file: Path) -> bool:
-        return any(file.is_relative_to(folder) for folder in self._folders) and "site-packages" not in file.parts
+
+@cache  # thousands of files, after each block
+def _is_within(file: str, folders: tuple[Path, ...]) -> bool:
+    path = Path(file)
+    return any(path.is_relative_to(folder) for folder in folders) and "site-packages" not in path.parts
 
 
 def _stamp(file: str) -> Stamp | None:

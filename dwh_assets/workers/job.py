@@ -20,7 +20,7 @@ class Job:
     configuration: dict[str, Any]
     worker: UUID
     say: Say
-    ending: Callable[[], bool] = lambda: False  # its worker is to end, after the block
+    ending: Callable[[], bool] = lambda: False  # asked after each block: is its worker to end?
     interrupted: str | None = field(default=None)  # why it must end before its time
 
     @property

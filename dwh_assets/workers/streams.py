@@ -28,14 +28,15 @@ ENDS = {"started": StreamStarted, "finished": StreamFinished, "failed": StreamFa
 
 
 @contextmanager
-def telling_phases(engine: Engine, job: Job) -> Iterator[None]:
-    """What the engine tells of its attempts goes on the bus, as part of this job."""
-    before = engine.tell_phases
+def serving(engine: Engine, job: Job) -> Iterator[None]:
+    """What the engine tells of its attempts goes on the bus, as part of this job, and it heeds that the worker is to end."""
+    before = engine.tell_phases, engine.ending
     engine.tell_phases = lambda notes: job.say(*(message for note in notes for message in messages_of(note, job)))
+    engine.ending = job.ending
     try:
         yield
     finally:
-        engine.tell_phases = before
+        engine.tell_phases, engine.ending = before
 
 
 def messages_of(note: PhaseNote, job: Job) -> list[Message]:

@@ -9,14 +9,14 @@ from dwh_assets.engine.attempt import attempt
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import Refused
 from dwh_assets.workers.job import Handler, Job
-from dwh_assets.workers.streams import telling_phases
+from dwh_assets.workers.streams import serving
 
 KIND = "topic"
 
 
 def topic_handler(engine: Engine) -> Handler:
     def handle(job: Job) -> None:
-        with telling_phases(engine, job):
+        with serving(engine, job):
             load(engine, job)
 
     return handle
@@ -29,5 +29,5 @@ def load(engine: Engine, job: Job) -> None:
         outcome = attempt(engine, lineage, job.name)
         if outcome.result not in ("idle", "committed"):
             raise Refused(outcome.text)
-        if outcome.result == "idle" or job.ending() or (number >= engine.settings.turn_blocks and requests.wait()):
+        if outcome.result == "idle" or engine.ending() or (number >= engine.settings.turn_blocks and requests.wait()):
             return

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from queue import SimpleQueue
 from types import FrameType
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from dwh_assets.config.worker_settings import WorkerSettings
 from dwh_assets.control.assignments import WorkerStore
@@ -42,7 +42,10 @@ TOLD_TWICE = "its worker was told twice to end"
 
 
 class Worker:
-    """`outdated` says why this process must begin anew, if so: between two jobs it is asked."""
+    """`outdated` says why this process must begin anew, if so: it is asked between two jobs and, by a job, between two blocks.
+
+    `id_` is given where leases are taken in its name, so that they can be released when it is lost.
+    """
 
     def __init__(
         self,
@@ -51,8 +54,9 @@ class Worker:
         handlers: Mapping[str, Handler],
         settings: WorkerSettings,
         outdated: Callable[[], str | None] = lambda: None,
+        id_: UUID | None = None,
     ) -> None:
-        self.id = uuid4()
+        self.id = id_ or uuid4()
         self._store = WorkerStore(database)
         self._bus = bus
         self._handlers = handlers
@@ -204,7 +208,7 @@ class Worker:
             self._bus.publish(Rejected(etl_execution_id=id_, assignee=self.id))
             return
         self._bus.publish(Accepted(etl_execution_id=id_, assignee=self.id), Heartbeat(id=self.id, state="busy"))
-        self._job = Job(id_, message.configuration, self.id, self._bus.publish, lambda: self._ending)
+        self._job = Job(id_, message.configuration, self.id, self._bus.publish, self._is_to_end)
         self._jobs.put(self._job)
 
     def _beat(self) -> None:
@@ -217,6 +221,10 @@ class Worker:
             if self._job is job and (held is None or held["cancelled"]):
                 self._interrupt(job, NO_LONGER_ITS_OWN if held is None else CANCELLED)
         self._bus.publish(Heartbeat(id=self.id, state="idle" if self._job is None else "busy"))
+
+    def _is_to_end(self) -> bool:
+        """Asked by the job after each block: a backlog must not keep an outdated worker for hours."""
+        return self._ending or self._must_begin_anew()
 
     def _must_begin_anew(self) -> bool:
         why = None if self._ending else self._outdated()
@@ -245,7 +253,7 @@ class Worker:
                 signal.signal(number, handler)
 
     def _told_to_end(self, number: int, frame: FrameType | None) -> None:
-        """The first time: after the job. The second time: now."""
+        """The first time: after the block. The second time: now."""
         job = self._job
         if self._ending and job is not None:
             self._interrupt(job, TOLD_TWICE)

@@ -1,8 +1,8 @@
-"""The demo on a Spark cluster of several processes, one of which is lost while it works."""
+"""The demo on a Spark cluster of several processes, one of which is lost while it works, by a worker that is elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,14 +13,13 @@ from dwh_assets.config.lineage_files import load_lineage
 from dwh_assets.config.settings import Settings, load_settings
 from dwh_assets.demo.feed import Feed
 from dwh_assets.engine.apply import apply
-from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
-from dwh_assets.engine.loop import Loop
 from dwh_assets.engine.verify import verify
 from dwh_assets.model.module import Lineage
-from dwh_assets.model.phase import PhaseNote
+from dwh_assets.workers.loop import asking
 from tests.faults.cluster import Cluster, cluster_of
 from tests.faults.nursery import eventually
+from tests.workers.real import worker_on
 
 ROOT = Path(__file__).parents[2]
 MODULES = ("dim.customer", "dim.product", "fact.sales#web")
@@ -51,33 +50,38 @@ def test_the_demo_is_loaded_by_a_cluster_that_loses_a_worker_in_the_middle(datab
         try:
             engine.spark.start(timeout=300)
             eventually(lambda: True if len(cluster.executors()) == 2 else None, f"two executors: {cluster.log()}", 120)
-            load_with_a_loss(engine, cluster)
+            load_with_a_loss(engine, cluster, tmp_path / "elsewhere")
         finally:
             engine.close()
             engine.spark.stop()
 
 
-def load_with_a_loss(engine: Engine, cluster: Cluster) -> None:
+def load_with_a_loss(engine: Engine, cluster: Cluster, home: Path) -> None:
     feed = Feed(engine.catalog, engine.postgres_url, seed=3, scale=0.1, past=timedelta(hours=1))
     feed.prepare()
     feed.backlog()
-    lineage = some_of_the_demo()
-    apply(engine, lineage, "tester")
-    ended: list[Outcome] = []
-    told, lost = engine.tell_phases, list[str]()
-
-    def tell(notes: Sequence[PhaseNote]) -> None:
-        told(notes)
-        if not lost and any((note.stream, note.phase, note.event) == (FACT, "data-transform", "started") for note in notes):
-            lost.append(FACT)
-            cluster.kill_worker()  # its job is about to be given to both
-
-    engine.tell_phases = tell
-    Loop(engine, report=ended.append).run(until_dry=True)
-    assert lost == [FACT]
-    assert len(cluster.executors()) == 1
-    assert {outcome.topic for outcome in ended if outcome.result == "committed"} == set(MODULES)
-    assert not [outcome for outcome in ended if outcome.result == "parked"]
+    apply(engine, some_of_the_demo(), "tester")
+    begun = f"select from ems.etl_phase_executions where data_stream_name = '{FACT}' and phase = 'data-transform'".encode()
+    with worker_on(engine, home) as process, asking(engine, threading.Event()):
+        eventually(lambda: engine.database.fetch(begun) or None, f"the fact is being loaded: {log_of(home)}")
+        cluster.kill_worker()  # its job was just given to both
+        eventually(lambda: True if all_are_loaded(engine) else None, f"all is loaded: {log_of(home)}", 400)
+        assert len(cluster.executors()) == 1
+    by = {row["worker"].split("-")[-2] for row in engine.database.fetch("select worker from dwh.execution")}
+    assert by == {str(process.pid)}
+    assert engine.database.fetch("select from dwh.block where status = 'parked'") == []
     assert verify(engine, engine.lineage.active()) == []
-    rows = engine.catalog.load("fact.sales").scan().to_arrow().num_rows
-    assert rows == engine.catalog.load("stage.web_orders").scan().to_arrow().num_rows > 0
+
+
+def all_are_loaded(engine: Engine) -> bool:
+    found = engine.database.fetch("select name from dwh.topic where last_end is not null and lease_worker is null")
+    same = rows_of(engine, "fact.sales") == rows_of(engine, "stage.web_orders") > 0
+    return {row["name"] for row in found} == set(MODULES) and same
+
+
+def rows_of(engine: Engine, table: str) -> int:
+    return engine.catalog.load(table).scan().to_arrow().num_rows
+
+
+def log_of(home: Path) -> str:
+    return (home / "worker.log").read_text()[-3000:]

@@ -20,7 +20,7 @@ from dwh_assets.model.errors import NotDue, Refused
 
 def work(job: Job) -> None:
     if job["clock"]:
-        _shift_clock(job["clock"])
+        shift_clock(job["clock"])
     settings = load_settings()
     assert settings.postgres_url is not None
     engine = Engine(settings, settings.postgres_url.get_secret_value())
@@ -61,7 +61,7 @@ def _wait_for(barrier: str | None) -> None:
         time.sleep(0.002)
 
 
-def _shift_clock(seconds: float) -> None:
+def shift_clock(seconds: float) -> None:
     """Let every module of the product see a wall clock that is wrong by so much."""
     true_time = time.time
 

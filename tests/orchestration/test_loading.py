@@ -52,6 +52,24 @@ def test_a_run_has_a_turn_of_blocks_where_others_wait_and_the_priority_of_its_mo
     assert sorted(len(dag.loaded_keys(name)) for name in ("turn.one", "turn.two")) == [1, 1 + turn]
 
 
+def test_a_run_whose_worker_is_to_end_ends_after_its_block_and_the_rest_is_asked_for_again(
+    dag: Dag, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planned(dag, "ending.rows", 20)
+    (request,) = dag.requests("ending")
+    assert dag.carry_out(request).success
+    (request,) = dag.requests("ending")
+    with monkeypatch.context() as told:
+        told.setattr(dag.project.engine, "ending", lambda: True)
+        assert dag.carry_out(request).success
+        first, second, third, fourth = dag.keys("ending.rows")
+        assert dag.loaded_keys("ending.rows") == {first, second}
+        assert "1 of 2 blocks are left" in failure_of(dag.materialize("ending.rows", third, fourth))
+    (request,) = dag.requests("ending")
+    assert dag.carry_out(request).success
+    assert dag.loaded_keys("ending.rows") == {first, second, third, fourth}
+
+
 def test_committed_blocks_are_restated_in_one_job_and_unknown_keys_refused(dag: Dag) -> None:
     first, second = loaded(dag, "again.rows")
     assert dag.materialize("again.rows", first, second).success

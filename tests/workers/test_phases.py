@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dwh_assets.control.assignments import RequestStore
 from dwh_assets.model.phase import PHASES
-from dwh_assets.workers.bus import PostgresBus
 from dwh_assets.workers.loop import asking
-from dwh_assets.workers.manager import Dispatch
 from dwh_assets.workers.topics import KIND
 from tests.engine.conftest import own_project, project  # noqa: F401 - fixtures
 from tests.engine.project import Project, rows
 from tests.faults.nursery import eventually
 from tests.orchestration import gates
 from tests.orchestration.gates import Gate
+from tests.workers.real import ask, ended, ready, worker
 
-REPOSITORY = Path(__file__).parents[2]
 PHASE_ROWS = (
     "select phase, status, total_in_messages, total_out_messages from ems.etl_phase_executions order by stream_started_at"
 )
@@ -39,46 +30,8 @@ def phases(project: Project) -> list[tuple[Any, ...]]:  # noqa: F811
     return [tuple(row.values()) for row in project.engine.database.fetch(PHASE_ROWS.encode())]
 
 
-def ready(project: Project, count: int = 5) -> None:  # noqa: F811
-    project.source("src.rows")
-    project.append("src.rows", rows(0, count))
-    project.module("fact.rows", "src.rows", transforms="[tests.orchestration.gates:gated]")
-    project.apply()
-    project.tick()
-
-
-@contextmanager
-def worker(project: Project, **variables: str) -> Iterator[subprocess.Popen[bytes]]:  # noqa: F811
-    """A real `dwh worker` on the project, once it is ready."""
-    settings, engine = project.engine.settings, project.engine
-    environment = {
-        "DWH_HOME": str(settings.home), "DWH_PROJECT": str(settings.project), "DWH_POSTGRES_URL": engine.postgres_url,
-        "DWH_SPARK_REMOTE": str(settings.spark_remote), "PYTHONPATH": str(REPOSITORY), "DWH_LEASE_SECONDS": "10",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "dwh_assets.cli", "worker", "--no-dagster"]
-    with (project.folder / "worker.log").open("ab") as log:
-        process = subprocess.Popen(command, env=os.environ | environment | variables, stdout=log, stderr=log)
-    try:
-        eventually(lambda: engine.database.fetch_one("select 1 from dwh.worker"), "the worker is ready", 120)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-def ask(project: Project) -> Dispatch:  # noqa: F811
-    settings, database = project.engine.settings, project.engine.database
-    dispatch = Dispatch(database, PostgresBus(database), settings)
-    dispatch.ask(KIND, "fact.rows", "fact.rows")
-    return dispatch
-
-
-def ended(project: Project) -> dict[str, Any]:  # noqa: F811
-    def look() -> dict[str, Any] | None:
-        state = RequestStore(project.engine.database).state(KIND, "fact.rows")
-        return state if state is not None and state["ended_at"] is not None else None
-
-    return eventually(look, "the request ends")
+def held_up(project: Project) -> None:  # noqa: F811
+    ready(project, transforms="[tests.orchestration.gates:gated]")
 
 
 def test_the_loop_tells_the_phases_of_each_execution_with_totals(own_project: Project) -> None:  # noqa: F811
@@ -109,7 +62,7 @@ def test_the_phase_in_which_an_attempt_fails_is_told(own_project: Project) -> No
 
 
 def test_a_worker_loads_a_topic_and_its_phases_come_by_the_bus(own_project: Project) -> None:  # noqa: F811
-    ready(own_project)
+    held_up(own_project)
     with worker(own_project) as process:
         ask(own_project)
         assert ended(own_project)["problem"] is None
@@ -136,7 +89,7 @@ def begins_anew(project: Project, pid: int) -> None:  # noqa: F811
 
 
 def test_what_is_due_is_asked_for_by_the_loop_and_loaded_by_the_worker(own_project: Project) -> None:  # noqa: F811
-    ready(own_project)
+    held_up(own_project)
     stop = threading.Event()
     with worker(own_project), asking(own_project.engine, stop):
         eventually(lambda: True if len(own_project.rows("fact.rows")) == 5 else None, "the worker loads it")
@@ -151,7 +104,7 @@ def test_what_is_due_is_asked_for_by_the_loop_and_loaded_by_the_worker(own_proje
     "phase", [pytest.param(p, marks=[] if p == "data-transform" else [pytest.mark.exhaustive]) for p in PHASES]
 )
 def test_a_load_is_cancelled_within_two_seconds_in_each_phase(own_project: Project, phase: str) -> None:  # noqa: F811
-    ready(own_project)
+    held_up(own_project)
     gate, held = Gate(own_project.folder / "gates"), HELD[phase]
     variables = {gates.FOLDER: str(gate.folder)}
     if held in ("shut", "busy"):
