@@ -95,7 +95,7 @@ class CommandStore:
             codes = {"execution_code": "Failed", "next_run_code": "Rollback"}
             if connection.execute(sql("end_failed_execution"), values | codes).fetchone() is None:
                 return
-            back = {"topic_id": hold.topic_id, "token": hold.token, "problem": reason, "failures": 0}
+            back = {"topic_id": hold.topic_id, "token": hold.token, "problem": reason, "failures": 0, "pauses": 0}
             connection.execute(sql("hold_back_topic"), back)
             log_event(connection, "FAILED", reason, who=hold.worker, topic=hold.topic, execution_id=hold.execution_id)
 
