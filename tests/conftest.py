@@ -18,10 +18,10 @@ from dwh_assets.config.settings import load_settings
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
-from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_session
 from tests.faults.nursery import Nursery
+from tests.ingest.secured import SecuredKafka
 
 _numbers = itertools.count(1)
 
@@ -105,9 +105,9 @@ def spark_server(run_folder: Path) -> Iterator[SparkServer]:
 
 
 @pytest.fixture(scope="session")
-def kafka(run_folder: Path) -> Iterator[KafkaServer]:
-    """One real broker for the run."""
-    server = KafkaServer(load_settings(home=run_folder))
+def kafka(run_folder: Path) -> Iterator[SecuredKafka]:
+    """One real broker for the run; it has a second door, with a lock."""
+    server = SecuredKafka(load_settings(home=run_folder))
     server.start(timeout=240)
     yield server
     server.stop()

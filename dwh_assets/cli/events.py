@@ -127,7 +127,9 @@ def down(context: typer.Context) -> None:
 def seek(
     context: typer.Context,
     topic: Topic,
-    to: Annotated[str, typer.Option("--to", help="earliest, latest, or offsets by partition such as 0=120,1=80")],
+    to: Annotated[
+        str, typer.Option("--to", help="earliest: past what is lost; latest; reread: all that is held; or offsets: 0=120,1=80")
+    ],
     reason: Reason = "",
     as_json: Json = False,
 ) -> None:

@@ -167,7 +167,7 @@ class ModuleForm(Form):
         None, description="the base table's position columns; default [pos, id], or those of the source"
     )
     start: Start = Field("earliest", description="earliest, now or a timestamp with its zone; a date alone means midnight UTC")
-    delay: Duration = Field(timedelta(), description="how long the newest rows wait")
+    delay: Duration = Field(timedelta(), description="how long the newest rows wait; not of ingest")
     repeat: Duration = Field(
         timedelta(hours=1), description="least time between two runs; a topic that is behind does not wait; of ingest 1s"
     )

@@ -21,6 +21,7 @@ _NOT_OF_INGEST = {
     "before": "",
     "after": "",
     "reads": "",
+    "delay": "; events get their place in time when they are taken in, so none is late",
     "shards": "; one cursor serves all partitions",
     "key": "; the source's events name theirs",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,7 +18,7 @@ from dwh_assets.control.statements import sql
 from dwh_assets.control.topics import PlannedBlock, initialise, insert_block
 from dwh_assets.model.block import Block
 from dwh_assets.model.errors import ActRefused
-from dwh_assets.model.events import Contents, Replay
+from dwh_assets.model.events import MOST_ID, Contents, Replay
 from dwh_assets.model.position import EARLIEST, MICROSECOND, Position, watermark_of
 
 Connection = psycopg.Connection[Any]
@@ -42,6 +42,12 @@ class Act:
         if block is None or block.status == "planned":
             raise ActRefused(f"topic {self.topic['name']} has no block that was begun, so there is nothing to {what}.")
         return block
+
+    def taken(self, *, finished: bool) -> Contents:
+        """How far a stream of events was taken in, by all blocks or by those that are finished."""
+        asked = {"topic_id": self.topic["id"], "finished": finished}
+        row = self.connection.execute(sql("newest_contents"), asked).fetchone()
+        return Contents() if row is None else Contents.from_json(row["contents"])
 
 
 class ActStore:
@@ -94,45 +100,31 @@ class ActStore:
             self._move(act, block.bounds.next, watermark)
             return block
 
-    def reset_forward(self, topic: str, to: Position, reason: str, contents: Contents | None = None) -> None:
-        """Move the cursor forward; what lies between is recorded as a skipped block. A new topic gets its first cursor.
-
-        Where events are taken in, `contents` says where in their stream it goes on.
-        """
+    def reset_forward(self, topic: str, to: Position, reason: str) -> None:
+        """Move the cursor forward; what lies between is recorded as a skipped block. A new topic gets its first cursor."""
         with self._act(topic, "RESET", reason) as act:
             if act.topic["last_pos"] is None:
                 initialise(act.connection, act.topic["id"], to, first_watermark(to))
                 return
-            cursor = Position(act.topic["last_pos"], int(act.topic["last_id"]))
-            if to <= cursor:
-                raise ActRefused(f"topic {topic}: {to} is not beyond its cursor {cursor}.")
-            self._abort_running(act, "reset by hand")
-            act.connection.execute(sql("void_unfinished_blocks"), {"topic_id": act.topic["id"]})
-            skipped = {
-                "topic_id": act.topic["id"],
-                "last_pos": cursor.pos,
-                "last_id": cursor.id,
-                "next_pos": to.pos,
-                "next_id": to.id,
-                "contents": None if contents is None else json.dumps(contents.to_json()),
-            }
-            act.connection.execute(sql("insert_skipped_block"), skipped)
-            self._move(act, to, watermark_of(to, to.pos, takes_all=False))
+            self._pass_over(act, to)
 
-    def pass_over(self, topic: str, contents: Contents, reason: str) -> Position:
-        """Go on elsewhere in a stream of events, from the end of `contents` on; what lies between is recorded as skipped."""
-        with self.database.transaction() as connection:
-            row = lock_topic(connection, topic)
-            pos = one(connection.execute(sql("next_instant"), {"topic_id": row["id"]}))["pos"]
-        to = Position(pos, 0)
-        self.reset_forward(topic, to, reason, contents)
-        return to
+    def seek(self, topic: str, place: Callable[[Contents], Contents], reason: str) -> tuple[Position, Contents]:
+        """Go on elsewhere in a stream of events; what lies between is recorded as a skipped block.
 
-    def replay(
-        self, topic: str, contents: Contents, blocks: Sequence[int] | None, reasons: Sequence[str] | None, reason: str
-    ) -> list[Row]:
-        """Plan a block that tries dead letters again; `contents` is how far the stream was taken in. Returns what it will try."""
-        with self._act(topic, "REPLAY", reason) as act:
+        `place` says where, from how far the stream is loaded. What is planned or begun is forgotten, so it does not count: its
+        events would be in no block.
+        """
+        with self._act(topic, "RESET", reason) as act:
+            if act.topic["last_pos"] is None:
+                raise ActRefused(f"topic {topic} has no cursor yet, so it is nowhere in its stream. Nothing was changed.")
+            contents = place(act.taken(finished=True))
+            to = Position(one(act.connection.execute(sql("next_instant"), {"topic_id": act.topic["id"]}))["pos"], 0)
+            self._pass_over(act, to, contents)
+            return to, contents
+
+    def replay(self, topic: str, blocks: Sequence[int] | None, reasons: Sequence[str] | None, reason: str) -> list[Row]:
+        """Plan a block behind the last one that tries dead letters again. Returns what it will try."""
+        with self._quiet_act(topic, "REPLAY", reason) as act:
             asked = {"topic_id": act.topic["id"], "blocks": blocks, "reasons": reasons}
             found = act.connection.execute(sql("waiting_dead_letters"), asked).fetchall()
             if not found:
@@ -140,12 +132,9 @@ class ActStore:
             tail = one(act.connection.execute(sql("tail_of_topic"), asked))
             place = one(act.connection.execute(sql("next_instant"), asked))
             tried = tuple(Replay(row["block_id"], row["reason"]) for row in found)
-            block = PlannedBlock(
-                Position(place["pos"], 0),
-                sum(row["rows"] for row in found),
-                False,
-                replace(contents, first={}, files=(), replays=tried),
-            )
+            contents = replace(act.taken(finished=False), first={}, files=(), replays=tried)
+            # Dead letters keep their ids, so it ends behind the greatest: a row beyond it would count to the next block.
+            block = PlannedBlock(Position(place["pos"], MOST_ID), sum(row["rows"] for row in found), False, contents)
             last = Position(tail["next_pos"], int(tail["next_id"]))
             insert_block(act.connection, act.topic["id"], place["seq"] + 1, last, block, place["pos"])
             return found
@@ -237,6 +226,23 @@ class ActStore:
     def _reopen(self, act: Act, block: Block, waive: str | None) -> None:
         self._abort_running(act, "repeated by hand")
         act.connection.execute(sql("reopen_block"), {"block_id": block.id, "waive": waive})
+
+    def _pass_over(self, act: Act, to: Position, contents: Contents | None = None) -> None:
+        cursor = Position(act.topic["last_pos"], int(act.topic["last_id"]))
+        if to <= cursor:
+            raise ActRefused(f"topic {act.topic['name']}: {to} is not beyond its cursor {cursor}.")
+        self._abort_running(act, "reset by hand")
+        act.connection.execute(sql("void_unfinished_blocks"), {"topic_id": act.topic["id"]})
+        skipped = {
+            "topic_id": act.topic["id"],
+            "last_pos": cursor.pos,
+            "last_id": cursor.id,
+            "next_pos": to.pos,
+            "next_id": to.id,
+            "contents": None if contents is None else json.dumps(contents.to_json()),
+        }
+        act.connection.execute(sql("insert_skipped_block"), skipped)
+        self._move(act, to, watermark_of(to, to.pos, takes_all=False))
 
     def _move(self, act: Act, to: Position, watermark: Any) -> None:
         act.connection.execute(

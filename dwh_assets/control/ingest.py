@@ -64,6 +64,10 @@ class IngestStore:
         """By name: every file that a block holds."""
         return {row["name"]: row for row in self.database.fetch(sql("ingest_files"), topic=topic)}
 
+    def begin(self, topic: str, contents: Contents) -> None:
+        """Note where in its stream a topic begins, unless that is known."""
+        self.database.execute(sql("begin_stream"), topic=topic, contents=json.dumps(contents.to_json()))
+
     def expect_full(self, topic: str) -> None:
         """A whole block is waiting: it does not wait for the next regular run."""
         self.database.execute(sql("expect_full"), topic=topic)
@@ -79,7 +83,8 @@ class IngestStore:
 
 def store_ingested(connection: psycopg.Connection[Any], claim: Claim, ingested: Ingested) -> None:
     """Part of the commit: what these blocks could not load, which dead letters they have tried again, and their key."""
-    connection.execute(sql("forget_dead_letters"), {"blocks": [block.id for block in claim.blocks]})
+    forgotten = {"blocks": [block.id for block in claim.blocks], "rolled_back": claim.kind == "rollback"}
+    connection.execute(sql("forget_dead_letters"), forgotten)
     if claim.kind == "rollback":
         return
     for block, reason, rows in ingested.dead:

@@ -25,8 +25,14 @@ class SourceStore:
     def observations(self) -> list[Row]:
         return self.database.fetch(sql("source_observations"))
 
-    def observed(self, name: str, watermark: datetime | None, newest: datetime | None, seen_at: datetime) -> None:
-        self.database.execute(sql("observe_source"), name=name, watermark=watermark, newest=newest, seen_at=seen_at)
+    def observed(
+        self, name: str, watermark: datetime | None, newest: datetime | None, seen_at: datetime, problem: str | None = None
+    ) -> None:
+        """What was seen of a source; `problem` says what of it cannot be loaded, while the rest can."""
+        if problem is not None:
+            self.failed(name, problem)
+        seen = {"watermark": watermark, "newest": newest, "seen_at": seen_at}
+        self.database.execute(sql("observe_source"), name=name, problem=problem, **seen)
 
     def failed(self, name: str, problem: str) -> None:
         """Keep the reason; it is logged once, not at every tick."""

@@ -31,7 +31,7 @@ def _observe(engine: Engine, lineage: Lineage, source: SourceTable, now: datetim
     except Exception as error:  # noqa: BLE001 - it is written down, and one bad source stalls no other
         engine.sources.failed(source.name, in_words(error))
     else:
-        engine.sources.observed(source.name, seen.watermark, seen.newest, now)
+        engine.sources.observed(source.name, seen.watermark, seen.newest, now, seen.problem)
         for module in lineage.modules if seen.pending else ():
             if module.base == source.name and seen.pending >= module.maxstep:
                 engine.ingest.expect_full(module.name)

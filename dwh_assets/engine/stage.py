@@ -81,8 +81,11 @@ def stage(engine: Engine, lineage: Lineage, claim: Claim, lease: Lease, phases: 
 def _rejects(engine: Engine, claim: Claim) -> Rejects | None:
     if len(claim.module.tables) == 1:
         return None
-    known = frozenset(row["block_id"] for row in engine.ingest.dead_letters(claim.topic, replayed=True))
-    return Rejects(engine.catalog, claim.module.tables[1], claim.execution_id, known)
+    letters = engine.ingest.dead_letters(claim.topic, replayed=True)
+    known = frozenset(row["block_id"] for row in letters)
+    own = {block.id for block in claim.blocks if claim.kind == "restate"}
+    replayed = sorted((row["block_id"], row["reason"]) for row in letters if row["replayed_by"] and row["block_id"] in own)
+    return Rejects(engine.catalog, claim.module.tables[1], claim.execution_id, known, replayed)
 
 
 def _rekeyed(engine: Engine, lineage: Lineage, claim: Claim) -> bool:

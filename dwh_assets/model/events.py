@@ -11,6 +11,7 @@ PARTITION_BITS = 48  # of an offset, below the partition; together with 15 bits 
 FILE_BITS = 32  # of a row's number, below that of its file
 MOST_PARTITIONS = 2 ** (63 - PARTITION_BITS)
 MOST_FILES = 2 ** (63 - FILE_BITS)
+MOST_ID = 2**63 - 1  # of a row, whatever its partition or file
 CLOCK_SKEW = timedelta(hours=1)  # how far the clock of a producer may be ahead of ours
 
 

@@ -15,11 +15,12 @@ from pyspark.sql.connect.session import SparkSession
 from pyspark.sql.types import StructType
 
 from dwh_assets.model.block import RowCounts
-from dwh_assets.model.errors import ConfigError
+from dwh_assets.model.errors import ConfigError, SchemaDrift
 from dwh_assets.model.events import Events
 from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Module
 from dwh_assets.processors.processor import AUDIT, Processor, Work, append, mark
+from dwh_assets.processors.rejects import Rejects
 from dwh_assets.sources.decoding import DETAIL, REASON, RECORD, UNIQUE, columns_of, unique_ids
 from dwh_assets.sources.source import Source
 from dwh_assets.warehouse.branches import tip
@@ -42,10 +43,11 @@ class Ingest(Processor):
         events = events_of(work.base)
         if work.rekeyed:
             _make_ids_anew(work, events)
-        rows = work.given.persist()
+        rows = _without_replayed(work).persist()
         try:
             seen = _Seen.of(rows, work.module.position)
             dead = seen.dead()
+            _refuse_mixed(work, dead)
             append(work, _without(rows.where(F.col(REASON).isNull()), work, seen.known(work, events)))
             if dead:
                 _append_dead(work, rows.where(F.col(REASON).isNotNull()), dead)
@@ -56,7 +58,8 @@ class Ingest(Processor):
     def clear(self, work: Work) -> None:
         super().clear(work)
         if work.rejects is not None and any(block.id in work.rejects.known for block in work.blocks):
-            work.session.sql(f"DELETE FROM {work.rejects.branch()} WHERE _block IN ({work.block_list})")
+            which = f"_block IN ({work.block_list}) AND NOT ({_replayed(work.rejects)})"
+            work.session.sql(f"DELETE FROM {work.rejects.branch()} WHERE {which}")
 
 
 def stage_columns(given: StructType) -> StructType:
@@ -89,6 +92,33 @@ def _append_dead(work: Work, rows: DataFrame, counted: list[tuple[int, str, int]
     assert work.rejects is not None
     append(replace(work, branch=work.rejects.branch()), dead_letter_columns(rows, work.module.position))
     work.rejects.counted += counted
+
+
+def _replayed(rejects: Rejects) -> str:
+    """Which dead letters a later block has tried again, as SQL."""
+    return " OR ".join(f"_block = {block} AND reason = '{reason}'" for block, reason in rejects.replayed) or "false"
+
+
+def _without_replayed(work: Work) -> DataFrame:
+    """The records of these blocks, but those that a later block has taken over from their dead letters: they are its rows, and
+    would be lost with the letters, or loaded twice."""
+    if work.rejects is None or not work.rejects.replayed:
+        return work.given
+    letters = work.session.table(f"{CATALOG}.{work.rejects.table}").where(_replayed(work.rejects))
+    taken = F.broadcast(letters.select(F.col("_block").alias("_by"), F.col("id").alias("_its_id")))
+    same = (F.col("_block") == F.col("_by")) & (F.col(work.module.position[1]) == F.col("_its_id"))
+    return work.given.join(taken, same, "left_anti")
+
+
+def _refuse_mixed(work: Work, dead: list[tuple[int, str, int]]) -> None:
+    """Letters are tried again by block and reason: new ones could not be told from those that were."""
+    for block, reason, rows in dead:
+        if work.rejects is not None and (block, reason) in work.rejects.replayed:
+            raise SchemaDrift(
+                f"block #{block} of {work.module.name}: {rows} events that it had loaded are {reason} now, and dead letters of "
+                "that reason were replayed by a later block.\n"
+                "Nothing was changed. Correct the schema, or take the later block back first: `dwh rollback`."
+            )
 
 
 @dataclass(frozen=True)
@@ -158,12 +188,20 @@ def _without(rows: DataFrame, work: Work, known: list[tuple[int, int]]) -> DataF
 
 def _make_ids_anew(work: Work, events: Events) -> None:
     """The key has other fields now: the ids of the window follow them before the first event is compared (B9)."""
-    pos = work.module.position[0]
+    pos, id_ = work.module.position
     oldest = min(block.bounds.next.pos for block in work.blocks) - events.window
     hi, lo = unique_ids(events.key)
     mark(work)
     since = f"timestamp '{oldest:%Y-%m-%d %H:%M:%S.%f}'"  # of a session in UTC
-    work.session.sql(f"UPDATE {work.branch} SET {UNIQUE[0]} = {hi}, {UNIQUE[1]} = {lo} WHERE `{pos}` >= {since}")
+    given = " AND ".join(f"`{name}` IS NOT NULL" for name in events.key) or "false"
+    # Rows that other fields told apart are no repetitions: of those that are alike now only the last keeps the id.
+    last = f"{given} AND row_number() OVER (PARTITION BY {hi}, {lo} ORDER BY `{pos}` DESC, `{id_}` DESC) = 1"
+    ids = f"SELECT `{pos}`, `{id_}`, IF({last}, {hi}, NULL) AS hi, IF({last}, {lo}, NULL) AS lo"
+    work.session.sql(
+        f"MERGE INTO {work.branch} t USING ({ids} FROM {work.branch} WHERE `{pos}` >= {since}) s "
+        f"ON t.`{pos}` = s.`{pos}` AND t.`{id_}` = s.`{id_}` AND t.`{pos}` >= {since} "
+        f"WHEN MATCHED THEN UPDATE SET t.{UNIQUE[0]} = s.hi, t.{UNIQUE[1]} = s.lo"
+    )
 
 
 def doubled_events(session: SparkSession, table: str, snapshot: int, pos: str, window: timedelta) -> int:
@@ -172,4 +210,4 @@ def doubled_events(session: SparkSession, table: str, snapshot: int, pos: str, w
         rows = session.read.option("versionAsOf", str(snapshot)).table(f"{CATALOG}.{table}")
         before = F.lag(pos).over(Window.partitionBy(*UNIQUE).orderBy(pos))
         near = F.unix_micros(pos) - F.unix_micros(before) < int(window.total_seconds() * 1_000_000)
-        return rows.select(near.alias("near")).where("near").count()
+        return rows.where(F.col(UNIQUE[0]).isNotNull()).select(near.alias("near")).where("near").count()

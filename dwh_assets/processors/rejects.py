@@ -17,6 +17,7 @@ class Rejects:
     table: str
     execution_id: int
     known: Collection[int] = ()  # blocks that have dead letters in the table
+    replayed: Collection[tuple[int, str]] = ()  # block and reason of those that a later block has tried again: they stay
     fork: Fork | None = None
     counted: list[tuple[int, str, int]] = field(default_factory=list)  # block, reason, rows
 

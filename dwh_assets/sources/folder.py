@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from pyspark.sql import Window
+from pyspark.sql import Column, Window
 from pyspark.sql import functions as F
 
 from dwh_assets.model.errors import PositionsLost, SourceError
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 STREAM = "files"
+MOST_TOLD = 5  # files of which is said what is wrong
 _BETWEEN = "\t"  # the columns of a file, as they are kept with its dead letters
 
 
@@ -47,8 +49,9 @@ class FolderSource:
 
     def observe(self, now: datetime) -> Observation:
         """Files are positioned when they are taken in, so the clock is the watermark; new is what no block holds yet."""
-        fresh = self._new(now)
-        return Observation(now, now if fresh else self.ledger.reached().last.pos, len(fresh))
+        fresh, problems = self._new(now)
+        newest = now if fresh else self.ledger.reached().last.pos
+        return Observation(now, newest, self._rows_about(fresh), "\n".join(problems[:MOST_TOLD]) or None)
 
     def snapshot(self) -> int | None:
         return None
@@ -56,7 +59,7 @@ class FolderSource:
     def cut(self, last: Position, upto: datetime, size: int, count: int, shard: str | None = None) -> list[Cut]:
         """Whole files in the order of their names, as many as give `size` rows."""
         reached = self.ledger.reached()
-        fresh = [self._described(path) for path in self._new(upto)]
+        fresh = [self._described(path) for path in self._new(upto)[0]]
         groups = list(_groups(self._numbered(fresh), size))
         taken = groups[:count]
         if not taken or upto - len(taken) * MICROSECOND < max(last.pos, reached.watermark):
@@ -91,25 +94,44 @@ class FolderSource:
         """None: a file that has changed since it was loaded is an error when the folder is looked at."""
         return None
 
-    def _new(self, now: datetime) -> list[Path]:
-        """Files that no block holds and nobody writes to any more; one that was loaded and has changed is an error."""
+    def _new(self, now: datetime) -> tuple[list[Path], list[str]]:
+        """Files that no block holds and nobody writes to any more, and what is wrong with the others: one that was loaded and has
+        changed, one that does not fit the schema. They hold back no other."""
         if not self.path.is_dir():
             raise SourceError(f"source {self.name}: there is no folder {self.folder.path}. Nothing was read.")
         loaded = self.ledger.files()
         settled = now.timestamp() - self.folder.settle.total_seconds()
-        found = [p for p in sorted(self.path.glob(self.folder.pattern)) if p.is_file() and p.stat().st_mtime <= settled]
-        fresh = [path for path in found if path.name not in loaded]
-        changed = [path.name for path in found if path.name in loaded and _differs(path, loaded[path.name])]
-        if changed and not fresh:
-            raise SourceError(
-                f"source {self.name}: {', '.join(changed[:5])} was loaded with other content "
-                f"(block #{loaded[changed[0]]['block_id']}).\n"
-                "Nothing of the new content was loaded. Give the file a new name, or put the old content back."
-            )
-        return fresh
+        found = [p for p in sorted(self.path.glob(self.folder.pattern)) if _is_seen(p) and p.stat().st_mtime <= settled]
+        wrong = {path: self._wrong_with(path, loaded.get(path.name)) for path in found}
+        fresh = [path for path in found if path.name not in loaded and wrong[path] is None]
+        return fresh, [text for text in wrong.values() if text is not None]
+
+    def _wrong_with(self, path: Path, loaded: dict[str, Any] | None) -> str | None:
+        if loaded is None:
+            return self._unreadable(path)
+        if not _differs(path, loaded):
+            return None
+        return (
+            f"source {self.name}: {path.name} was loaded with other content (block #{loaded['block_id']}).\n"
+            "Nothing of the new content was loaded. Give the file a new name, or put the old content back."
+        )
+
+    def _unreadable(self, path: Path) -> str | None:
+        try:
+            self._require_columns(path)
+        except SourceError as error:
+            return str(error)
+        except (OSError, ValueError, csv.Error) as error:  # of Arrow, too
+            return f"source {self.name}: the file {path.name} cannot be read: {error}. Nothing of it was read; correct the file."
+        return None
+
+    def _rows_about(self, fresh: list[Path]) -> int:
+        """By their sizes, from the rows of the files that were loaded: to count the lines of a file is to read it."""
+        loaded = self.ledger.files().values()
+        size, rows = sum(file["size"] for file in loaded), sum(file["rows"] for file in loaded)
+        return sum(path.stat().st_size for path in fresh) * rows // size if size else 0
 
     def _described(self, path: Path) -> LoadedFile:
-        self._require_columns(path)
         rows = pq.ParquetFile(path).metadata.num_rows if self.events.format == "parquet" else _lines(path, self.folder.header)
         return LoadedFile(0, path.name, path.stat().st_size, checksum(path), path.stat().st_mtime, rows)
 
@@ -138,7 +160,12 @@ class FolderSource:
         if not self.folder.header:
             return [field.name for field in self.events.newest.fields]
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return next(csv.reader(file, delimiter=self.folder.delimiter), [])
+            columns = next(csv.reader(file, delimiter=self.folder.delimiter), [])
+        if not columns:
+            raise SourceError(
+                f"source {self.name}: the file {path.name} does not begin with its columns. Nothing of it was read."
+            )
+        return columns
 
     def _parts(self, session: SparkSession, decoder: Decoder, block: StoredBlock) -> Iterator[DataFrame]:
         by_columns: dict[tuple[str, ...], list[LoadedFile]] = {}
@@ -176,8 +203,7 @@ class FolderSource:
         return path
 
     def _records(self, session: SparkSession, files: list[LoadedFile], columns: Sequence[str]) -> DataFrame:
-        paths = [str(self.path / file.name) for file in files]
-        numbers = F.create_map(*(F.lit(part) for file in files for part in (file.name, file.number)))
+        paths = [_literal(self.path / file.name) for file in files]
         if self.events.format == "parquet":
             rows = session.read.parquet(*paths)
             value = F.to_json(F.struct(*(F.col(f"`{name}`") for name in rows.columns)), {"timeZone": "UTC"})
@@ -186,12 +212,15 @@ class FolderSource:
             )
         else:
             numbered = self._lines_of(session, paths)
-        modified = F.create_map(*(F.lit(p) for f in files for p in (f.name, datetime.fromtimestamp(f.modified, UTC))))
-        name, given = F.col("file_name"), F.lit(_BETWEEN.join(columns)).cast("binary")
+        name = F.url_decode(F.replace(F.col("file_name"), F.lit("+"), F.lit("%2B")))  # Spark gives it as a part of a URL
+        given = F.lit(_BETWEEN.join(columns)).cast("binary")
+        file = F.create_map(*(part for f in files for part in (F.lit(f.name), _of_file(f))))[name]
+        id_ = F.shiftleft(file["number"], FILE_BITS) + F.col("offset")
+        more = F.raise_error(F.concat(name, F.lit(" has more rows than it had when its block was cut")))
         made = {
-            "id": F.shiftleft(numbers[name].cast("bigint"), FILE_BITS) + F.col("offset"),
+            "id": F.when(F.col("offset") <= file["rows"], id_).otherwise(more),
             ORIGIN: name,
-            "timestamp": modified[name].cast("timestamp"),
+            "timestamp": file["modified"],
             "offset": F.col("offset").cast("bigint"),
             "value": F.col("value").cast("binary"),
             "headers": F.array(F.struct(F.lit("columns").alias("key"), given.alias("value"))),
@@ -210,6 +239,23 @@ class FolderSource:
         return numbered.where((F.col("offset") > 0) & (F.trim("value") != "")).drop("file_block_start", "nth")
 
 
+def _literal(path: Path) -> str:
+    """For Spark, which takes a path for a pattern."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", str(path))
+
+
+def _of_file(file: LoadedFile) -> Column:
+    """What the rows of a file need to know of it."""
+    modified = F.lit(datetime.fromtimestamp(file.modified, UTC)).cast("timestamp")
+    numbers = (F.lit(value).cast("bigint").alias(name) for name, value in (("number", file.number), ("rows", file.rows)))
+    return F.struct(*numbers, modified.alias("modified"))
+
+
+def _is_seen(path: Path) -> bool:
+    """Spark leaves such names alone, as of files that are being written, and would give no rows of them."""
+    return path.is_file() and not path.name.startswith((".", "_")) and not path.name.endswith("._COPYING_")
+
+
 def checksum(path: Path) -> str:
     digest = hashlib.sha256()
     with path.open("rb") as file:
@@ -219,14 +265,16 @@ def checksum(path: Path) -> str:
 
 
 def _lines(path: Path, header: bool) -> int:
+    """As Spark counts them: a line ends with \\n, \\r or both."""
+    lines, last = 0, b""
     with path.open("rb") as file:
-        lines = sum(part.count(b"\n") for part in iter(lambda: file.read(1 << 20), b""))
-        file.seek(max(0, path.stat().st_size - 1))
-        unfinished = file.read(1) not in (b"\n", b"")
-    return max(0, lines + unfinished - header)
+        while part := file.read(1 << 20):
+            lines += part.count(b"\n") + part.count(b"\r") - (last + part).count(b"\r\n")
+            last = part[-1:]
+    return max(0, lines + (last not in (b"\n", b"\r", b"")) - header)
 
 
-def _differs(path: Path, loaded: dict[str, object]) -> bool:
+def _differs(path: Path, loaded: dict[str, Any]) -> bool:
     state = path.stat()
     if state.st_size != loaded["size"]:
         return True

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import functions as F
 
 from dwh_assets.control.ingest import IngestStore, Reached, StoredBlock
-from dwh_assets.model.events import Replay, dead_letters_of
+from dwh_assets.model.events import Contents, Replay, dead_letters_of
 from dwh_assets.model.position import Bounds
 from dwh_assets.sources.decoding import RECORD
 from dwh_assets.warehouse.catalog import CATALOG
@@ -29,6 +29,9 @@ class IngestLedger:
 
     def reached(self) -> Reached:
         return self.store.reached(self.topic)
+
+    def begin(self, contents: Contents) -> None:
+        self.store.begin(self.topic, contents)
 
     def blocks(self, bounds: Bounds) -> list[StoredBlock]:
         return self.store.blocks(self.topic, bounds)

@@ -26,7 +26,8 @@ class Observation:
 
     watermark: datetime | None
     newest: datetime | None
-    pending: int = 0  # rows that no block holds yet, where that is known
+    pending: int = 0  # rows that no block holds yet, about, where that is known
+    problem: str | None = None  # of a part of it, while the rest can be loaded
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def held(keys: Keys, batches: Iterable[pa.RecordBatch]) -> NDArray[np.bool_]:
     if not len(keys):
         return found
     search = _Search(keys)
-    for batch in batches:
+    for batch in (each.drop_null() for each in batches):  # with nulls, numbers would become floats
         hi = batch.column(0).to_numpy(zero_copy_only=False)
         maybe = search.candidates(hi)
         if len(maybe):

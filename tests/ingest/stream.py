@@ -86,18 +86,25 @@ class Stream:
         assert found is not None
         return found["problem"]
 
-    def send(self, values: Iterable[Any], partition: int | None = None, headers: Mapping[str, str] | None = None) -> None:
+    def send(
+        self,
+        values: Iterable[Any],
+        partition: int | None = None,
+        headers: Mapping[str, str] | None = None,
+        ago: timedelta = timedelta(),
+    ) -> None:
         """Events as JSON, or bytes as they are; in turns to the partitions where none is named."""
+        sent = int((datetime.now(UTC) - ago).timestamp() * 1000)
         producer = Producer({"bootstrap.servers": self.brokers, "linger.ms": 5})
         given: dict[str, str | bytes | None] = {**(headers or {})}
         for number, value in enumerate(values):
             body = value if isinstance(value, bytes) else json.dumps(value).encode()
             target = number % self.partitions if partition is None else partition
-            producer.produce(self.name, body, partition=target, headers=given)
+            producer.produce(self.name, body, partition=target, headers=given, timestamp=sent)
         assert producer.flush(30) == 0
 
-    def declare(self, module: str = "", **events: Any) -> None:
-        """Lineage files of the source and of its stage table; fields of `events` are YAML text."""
+    def declare(self, module: str = "", kafka: str = "", **events: Any) -> None:
+        """Lineage files of the source and of its stage table; fields of `events` are YAML text, as is what `kafka` adds."""
         for version, schema in self.schemas.items():
             self.project.write(f"lineage/schemas/event_{version}.json", json.dumps(schema))
         schemas = ", ".join(f"{version}: schemas/event_{version}.json" for version in self.schemas)
@@ -110,7 +117,8 @@ class Stream:
             **events,
         }
         lines = "".join(f"  {name}: {value}\n" for name, value in given.items() if value is not None)
-        source = f"name: {SOURCE}\nkind: kafka\nkafka:\n  topic: {self.name}\n  brokers: ['{self.brokers}']\nevents:\n{lines}"
+        source = f"name: {SOURCE}\nkind: kafka\nkafka:\n  topic: {self.name}\n  brokers: ['{self.brokers}']\n"
+        source += (f"  {kafka}\n" if kafka else "") + f"events:\n{lines}"
         self.project.write("lineage/sources/events.yaml", source)
         stage = f"table: {TABLE}\ndepends_on: [{SOURCE}]\nprocessor: ingest\nrepeat: 0\nbackoff: 0\n{module}"
         self.project.write("lineage/stage/events.yaml", stage)

@@ -101,8 +101,76 @@ def test_the_columns_of_a_file_may_stand_in_any_order_but_must_be_known(inbox: I
     assert inbox.project.rows(TABLE, "order, amount") == [(1, 2.5), (2, 1.0)]
     (inbox.folder / "c.csv").write_text("order,price\n3,1\n")
     inbox.project.load()
-    problem = inbox.project.topic(TABLE)["problem"]
-    assert "the file c.csv has the column price, which its schema has not" in problem
+    assert "the file c.csv has the column price, which its schema has not" in inbox.problem()
+
+
+def test_a_file_that_cannot_be_read_holds_back_no_other(inbox: Inbox) -> None:
+    inbox.declare("parquet")
+    (inbox.folder / "a.parquet").write_bytes(b"PAR1 cut off")
+    (inbox.folder / ".a.parquet.part").write_bytes(b"still written")
+    (inbox.folder / "_SUCCESS").touch()
+    pq.write_table(pa.table({"order": [1, 2]}), inbox.folder / "b.parquet")
+    inbox.project.load()
+    assert inbox.project.rows(TABLE, "order") == [(1,), (2,)]
+    assert "the file a.parquet cannot be read" in inbox.problem()
+    assert len(inbox.problem().splitlines()) == 1
+    pq.write_table(pa.table({"order": [3]}), inbox.folder / "a.parquet")
+    inbox.project.load()
+    assert inbox.project.rows(TABLE, "order") == [(1,), (2,), (3,)]
+    assert inbox.problem() == "None"
+
+
+def test_a_file_without_even_its_columns_is_told(inbox: Inbox) -> None:
+    inbox.declare("csv", required=[])
+    (inbox.folder / "a.csv").touch()
+    inbox.csv("b.csv", "1,,")
+    inbox.project.load()
+    assert inbox.project.rows(TABLE, "order") == [(1,)]
+    assert "the file a.csv does not begin with its columns" in inbox.problem()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_lines_may_end_in_any_way(inbox: Inbox, end: str) -> None:
+    inbox.declare("csv")
+    (inbox.folder / "a.csv").write_bytes(f"order{end}1{end}2{end}3".encode())
+    inbox.project.load()
+    assert inbox.project.rows(TABLE, "order") == [(1,), (2,), (3,)]
+    assert inbox.project.blocks(TABLE)[0]["base_rows"] == 3
+
+
+ODD_NAMES = ("a b", "a%20b", "a+b", "a#b", "a[1]", "a{2}", "a*", "ä&ö", "a;b,c")
+
+
+@pytest.mark.parametrize("format_", ["csv", "parquet"])
+def test_a_file_may_have_any_name(inbox: Inbox, format_: str) -> None:
+    inbox.declare(format_)
+    for number, name in enumerate(ODD_NAMES):
+        if format_ == "csv":
+            inbox.csv(f"{name}.csv", f"{number},,")
+        else:
+            pq.write_table(pa.table({"order": [number]}), inbox.folder / f"{name}.parquet")
+    inbox.project.load()
+    assert inbox.project.rows(TABLE, "order") == [(number,) for number in range(len(ODD_NAMES))]
+    assert len({id_ for _, id_ in inbox.project.rows(TABLE, "pos, id")}) == len(ODD_NAMES)
+    assert inbox.project.verify() == []
+
+
+def test_files_that_fill_a_block_are_not_waited_for(inbox: Inbox) -> None:
+    inbox.declare("csv")
+    inbox.csv("a.csv", *(f"{n},," for n in range(10)))
+    inbox.project.load()
+    inbox.csv("b.csv", *(f"{n},," for n in range(10, 40)))
+    engine = inbox.project.engine
+    seen = engine.source("files.orders", engine.lineage.active()).observe(engine.database.clock())
+    assert 25 <= seen.pending <= 35
+
+
+def test_the_views_name_the_files_of_a_batch(inbox: Inbox) -> None:
+    inbox.declare("csv")
+    inbox.csv("a.csv", "1,,", "2,,")
+    inbox.project.tick()
+    (new,) = inbox.project.engine.database.fetch("select * from broker.new_events")
+    assert (new["file"], new["events"], new["status"], new["partition"]) == ("a.csv", 2, "NEW", None)
 
 
 def test_parquet_files_are_loaded_by_row(inbox: Inbox) -> None:

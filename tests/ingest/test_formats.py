@@ -126,7 +126,9 @@ def test_a_source_of_events_says_all_that_is_wrong_with_it(stream: Stream) -> No
     )
     text = (stream.project.folder / "lineage/sources/events.yaml").read_text()
     stream.project.write("lineage/sources/events.yaml", text + "shards: [a]\nshard_by: x\n")
-    stream.project.write("lineage/stage/events.yaml", f"table: {TABLE}\ndepends_on: [{SOURCE}]\nprocessor: ingest\nkey: [a]\n")
+    stream.project.write(
+        "lineage/stage/events.yaml", f"table: {TABLE}\ndepends_on: [{SOURCE}]\nprocessor: ingest\nkey: [a]\ndelay: 2h\n"
+    )
     with pytest.raises(LineageError) as refused:
         stream.project.lineage()
     for part in (
@@ -136,5 +138,6 @@ def test_a_source_of_events_says_all_that_is_wrong_with_it(stream: Stream) -> No
         "events.dedup_age: must be longer than retention and replay together, 8d",
         "shards: is not used by kind kafka",
         "key: is not used by processor ingest; the source's events name theirs",
+        "delay: is not used by processor ingest; events get their place in time when they are taken in",
     ):
         assert part in str(refused.value)

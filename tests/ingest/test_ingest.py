@@ -13,10 +13,23 @@ from tests.engine.project import Project
 from tests.ingest.stream import DEAD, TABLE, V1, V2, Stream, event
 
 
-def applied(stream: Stream, **events: str | None) -> Stream:
-    stream.create().declare("", **events)
+def applied(stream: Stream, module: str = "", kafka: str = "", **events: str | None) -> Stream:
+    stream.create().declare(module, kafka, **events)
     stream.project.apply()
     return stream
+
+
+def sought(stream: Stream, to: str) -> dict[int, int]:
+    """Where each partition goes on."""
+    engine = stream.project.engine
+    return seek(engine, engine.lineage.active(), stream.project.acts(), TABLE, to, "a test")[1]
+
+
+def replayed(stream: Stream, *reasons: str) -> list[tuple[str, int]]:
+    """The dead letters that are planned to be tried again."""
+    engine = stream.project.engine
+    found = replay(engine, engine.lineage.active(), stream.project.acts(), TABLE, "a test", reasons=reasons or None)
+    return [(row["reason"], row["rows"]) for row in found]
 
 
 def last_execution(project: Project) -> dict[str, int]:
@@ -122,6 +135,17 @@ def test_a_changed_key_takes_effect_with_the_ids_of_the_window_made_anew(stream:
     assert stream.project.verify() == []
 
 
+def test_rows_that_the_new_key_does_not_tell_apart_are_no_repetitions(stream: Stream) -> None:
+    applied(stream).send([event(1, amount=1), event(2), event(3), event(4, amount=1)], partition=0)
+    stream.project.load()
+    stream.declare(key="[project, amount]")
+    stream.project.apply()
+    stream.send([event(5, amount=1), event(6, amount=2)], partition=0)
+    stream.project.load()
+    assert stream.products() == [1, 2, 3, 4, 6]
+    assert stream.project.verify() == []
+
+
 def test_an_id_that_has_left_the_window_is_no_longer_known(stream: Stream, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dwh_assets.model.events.CLOCK_SKEW", timedelta())
     applied(stream, event_time=None, retention="1s", replay="0", dedup_age="2s").send([event(1)], partition=0)
@@ -171,6 +195,118 @@ def test_a_topic_that_was_created_anew_is_not_taken_for_the_old_one(stream: Stre
     stream.project.load()
     assert "was deleted and created anew" in str(stream.problem())
     assert stream.products() == [1, 2]
+    assert sought(stream, "earliest") == {0: 0, 1: 0}
+    stream.project.load()
+    assert stream.problem() is None
+    assert stream.products() == [1, 2, 5, 6, 7, 8]
+    assert stream.project.verify() == []
+
+
+def test_events_that_the_broker_loses_while_their_block_waits_are_named_and_those_of_other_partitions_are_not_lost(
+    stream: Stream,
+) -> None:
+    applied(stream, "maxstep: 4\nstretch: 1\n").send([event(1), event(2)])
+    stream.project.load()
+    stream.send([event(n) for n in range(3, 11)])
+    stream.project.tick()
+    assert len(stream.project.blocks(TABLE)) == 3
+    stream.delete_before({0: 3})
+    stream.project.load()
+    assert "partition 0: wanted from 1, the broker holds 3 to 5" in stream.project.topic(TABLE)["problem"]
+    assert stream.products() == [1, 2]
+    assert sought(stream, "0=4") == {0: 4, 1: 1}
+    stream.project.load()
+    assert stream.products() == [1, 2, 4, 6, 8, 9, 10]
+    assert stream.project.verify() == []
+
+
+def test_only_partitions_that_lost_events_go_on_elsewhere(stream: Stream) -> None:
+    applied(stream, key=None).send([event(n) for n in range(1, 5)])
+    stream.project.load()
+    stream.send([event(5), event(7)], partition=0)
+    stream.delete_before({0: 3})
+    assert sought(stream, "earliest") == {0: 3, 1: 2}
+    stream.project.load()
+    assert stream.products() == [1, 2, 3, 4, 7]
+    assert sought(stream, "reread") == {0: 3, 1: 0}
+    stream.project.load()
+    assert stream.products() == [1, 2, 2, 3, 4, 4, 7, 7]
+
+
+def test_a_stream_begins_where_its_end_was_when_it_was_first_looked_at(stream: Stream) -> None:
+    applied(stream, kafka="start: latest").send([event(1), event(2)])
+    stream.project.load()
+    stream.send([event(3), event(4)])
+    stream.project.load()
+    assert stream.products() == [3, 4]
+    assert stream.project.engine.database.fetch("select status from broker.batches") == [{"status": "LOADED"}]
+    assert stream.project.verify() == []
+
+
+def test_a_stream_begins_at_an_instant(stream: Stream) -> None:
+    hour_ago = stream.project.engine.database.clock() - timedelta(hours=1)
+    applied(stream, kafka=f"start: '{hour_ago.isoformat()}'").send([event(1), event(2)], ago=timedelta(hours=2))
+    stream.send([event(3), event(4)], partition=0)
+    stream.project.load()
+    assert stream.products() == [3, 4]
+    stream.send([event(5)], partition=1)
+    stream.project.load()
+    assert stream.products() == [3, 4, 5]
+
+
+def test_dead_letters_that_are_replayed_belong_to_the_block_that_loads_them(stream: Stream) -> None:
+    applied(stream).send([event(1, version=2, colour="red"), event(2)], partition=1)
+    stream.project.load()
+    stream.schemas = {1: V1, 2: V2}
+    stream.declare()
+    stream.project.apply()
+    assert replayed(stream) == [("unknown_version", 1)]
+    stream.project.load()
+    stream.send([event(3)], partition=1)
+    stream.project.load()
+    before = stream.project.rows(TABLE, "product, _block")
+    stream.project.restate(TABLE, 1, 3)
+    assert stream.project.rows(TABLE, "product, _block") == before
+    for block in (3, 2, 1, 2):
+        stream.project.restate(TABLE, block, block)
+    assert stream.project.rows(TABLE, "product, _block") == before
+    assert stream.project.verify() == []
+
+
+def test_a_block_that_is_restated_leaves_its_replayed_letters_to_the_block_that_loaded_them(stream: Stream) -> None:
+    applied(stream, key=None).send([event(1, version=2, colour="red"), event(2), b"never"], partition=0)
+    stream.project.load()
+    stream.schemas = {1: V1, 2: V2}
+    stream.declare(key=None)
+    stream.project.apply()
+    replayed(stream)
+    stream.project.load()
+    assert replayed(stream) == [("malformed", 1)]
+    stream.project.load()
+    letters = stream.project.rows(DEAD, "_block, offset, reason")
+    for first, last in ((1, 1), (2, 2), (1, 1), (1, 3), (3, 3)):
+        stream.project.restate(TABLE, first, last)
+        assert stream.products() == [1, 2]
+        assert stream.project.rows(DEAD, "_block, offset, reason") == letters
+    assert [row["rows"] for row in stream.project.engine.ingest.dead_letters()] == [1]
+    assert stream.project.verify() == []
+
+
+def test_a_replay_takes_nothing_away_from_a_worker_and_nothing_back_from_the_stream(stream: Stream) -> None:
+    applied(stream, key=None).send([event(1), b"no json"], partition=0)
+    stream.project.load()
+    stream.send([event(2), event(3)], partition=0)
+    stream.project.tick()
+    engine = stream.project.engine
+    claim = engine.claims.claim(TABLE)
+    replayed(stream)
+    assert engine.claims.renew(claim)
+    planned, behind = stream.project.blocks(TABLE)[1:]
+    assert behind["contents"]["end"] == planned["contents"]["end"] == {"0": 4, "1": 0}
+    engine.claims.fail(claim, "a test", counts=False)
+    stream.project.load()
+    assert stream.products() == [1, 2, 3]
+    assert stream.project.verify() == []
 
 
 def test_a_backlog_is_cut_into_blocks_that_share_every_partition(stream: Stream) -> None:
@@ -213,9 +349,40 @@ def test_the_views_speak_the_words_of_the_document(stream: Stream) -> None:
     ]
     (new,) = database.fetch("select * from broker.new_events")
     assert (new["partition"], new["end_offset"] - new["first_offset"], new["events"], new["status"]) == (1, 2, 2, "NEW")
+    replayed(stream)
+    waiting = database.fetch('select partition, replayed, events from broker.new_events order by "batchId"')
+    assert [tuple(row.values()) for row in waiting] == [(1, None, 2), (None, batches[0]["batchId"], 1)]
     (known,) = database.fetch("select * from broker.deduplication")
     assert (known["ids"], known["known_events"]) == (2, 1)
     assert known["expires_at"] - known["created_at"] > timedelta(days=8)
+
+
+def test_a_batch_has_the_status_of_its_block(stream: Stream) -> None:
+    applied(stream).send([event(1), event(2)])
+    engine = stream.project.engine
+
+    def statuses() -> list[str]:
+        return [row["status"] for row in engine.database.fetch('select status from broker.batches order by "batchId"')]
+
+    stream.project.tick()
+    assert statuses() == ["NEW"]
+    claim = engine.claims.claim(TABLE)
+    assert statuses() == ["IN_PROCESS"]
+    engine.claims.fail(claim, "a test", counts=True)
+    assert statuses() == ["RETRY"]
+    stream.project.acts().skip(TABLE, "a test")
+    assert statuses() == ["SKIPPED"]
+    stream.send([event(3), event(3), b"no json"], partition=0)
+    stream.project.load()
+    stream.send([event(3), event(4)], partition=0)
+    stream.project.load()
+    assert statuses() == ["SKIPPED", "LOADED", "LOADED"]
+    stream.project.restate(TABLE, 2, 3)
+    counted = engine.database.fetch('select new_events, known_events, dead_letters from broker.batches order by "batchId"')
+    assert [tuple(row.values()) for row in counted[1:]] == [(1, None, 1), (1, None, 0)]
+    stream.project.restate(TABLE, 2, 2)
+    (_, second, _) = engine.database.fetch('select known_events from broker.batches order by "batchId"')
+    assert second == {"known_events": 1}
 
 
 def test_dead_letters_have_their_own_table_that_nobody_else_may_build(stream: Stream) -> None:

@@ -7,7 +7,9 @@ from datetime import UTC, datetime
 import pytest
 from dagster import AssetKey, SensorResult
 
+from dwh_assets.sources.kafka.server import KafkaServer
 from tests.engine.project import ALL, rows
+from tests.ingest.stream import TABLE, Stream, event
 from tests.orchestration.dag import Dag, evaluations, failure_of, log_of, texts
 
 
@@ -190,3 +192,16 @@ def test_a_thousand_blocks_are_restated_by_one_run(dag: Dag) -> None:
     assert dag.project.restatements("many.rows") == [(1, 1000, "committed")]
     assert dag.loaded_keys("many.rows") == set(keys)
     assert dag.project.verify() == []
+
+
+def test_dead_letters_of_a_block_of_events_are_a_check_with_their_number(dag: Dag, kafka: KafkaServer) -> None:
+    stream = Stream(kafka.start(), dag.project).create()
+    stream.declare("checks: [{dead_letters: {max_ratio: 0.5}}]\n")
+    dag.project.apply()
+    key = AssetKey(TABLE.split("."))
+    for bad, passed in ((1, True), (3, False)):
+        stream.send([event(bad), *(b"no json" for _ in range(bad))], partition=0)
+        (request,) = dag.requests("stage")
+        assert dag.carry_out(request).success == passed
+        check = evaluations(dag, key)["dead_letters"]
+        assert (check.passed, check.metadata["value"].value) == (passed, bad)

@@ -11,6 +11,7 @@ from unittest.mock import patch
 import psutil
 import psycopg
 import pytest
+from confluent_kafka import Producer
 from dagster import DagsterInstance
 from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
@@ -23,12 +24,20 @@ from dwh_assets.orchestration.reconcile import report_forgotten
 from dwh_assets.warehouse.server import SparkServer, shared_environment
 from tests.cli.conftest import Project, environment, write_files
 from tests.conftest import run_sql
+from tests.ingest.secured import PASSWORD, SECURITY, USER, SecuredKafka
 
 CANARY = "c4narybird"
 FILES = {
     "lineage/sources/stage.yaml": "name: stage.orders\nkind: postgres\nrelation: shop.orders\nurl_env: SHOP_URL\ndelay: 1s\n",
     "sql/transforms/mart/totals.sql": "select max(pos) as pos, max(id) as id, sum(amount) / 0 as total from {{ block }}\n",
+    "lineage/schemas/click.json": '{"type": "object", "properties": {"page": {"type": "integer"}}}',
+    "lineage/stage/clicks.yaml": "table: stage.clicks\ndepends_on: [broker.clicks]\nprocessor: ingest\n",
 }
+CLICKS = """name: broker.clicks
+kind: kafka
+kafka: {{topic: clicks, brokers: ['{brokers}'], {security}}}
+events: {{format: json, schemas: {{1: schemas/click.json}}, key: [page]}}
+"""
 ROWS = """insert into shop.orders select timestamptz '2026-01-31 00:00:00+00' + i * interval '1 second', i, i
           from generate_series(1, 25) i"""
 LOOKS = (
@@ -51,11 +60,17 @@ def canaries(database_url: str) -> Iterator[str]:
 
 
 @pytest.fixture
-def project(canaries: str, spark_server: SparkServer, tmp_path: Path) -> Project:
-    write_files(tmp_path, **FILES)
+def project(canaries: str, spark_server: SparkServer, kafka: SecuredKafka, tmp_path: Path) -> Project:
+    write_files(tmp_path, **FILES, **{"lineage/sources/clicks.yaml": CLICKS.format(brokers=kafka.secured(), security=SECURITY)})
+    producer = Producer({"bootstrap.servers": kafka.start()})
+    producer.produce("clicks", b'{"page": 1}')
+    producer.produce("clicks", b"no json")
+    assert producer.flush(30) == 0
     more = {
         "DWH_POSTGRES_URL": canaries,
         "SHOP_URL": canaries,
+        "KAFKA_USER": USER,
+        "KAFKA_PASSWORD": PASSWORD,
         "DWH_SPARK_REMOTE": spark_server.start(),
         "DWH_LOG_LEVEL": "DEBUG",
     }
@@ -94,6 +109,8 @@ def said(project: Project) -> dict[str, str]:
             more = {variable: url, "DWH_DEADLINE_SECONDS": "1"}
             answer = Project(project.folder, project.environment | more).dwh(*words.split())
             told[f"{words} with {name} {variable}"] = answer.out + answer.err
+    wrong = Project(project.folder, project.environment | {"KAFKA_PASSWORD": f"{CANARY}x"})
+    told["wrong KAFKA_PASSWORD"] = wrong.dwh("run", "--until-dry").out + wrong.dwh("why", "stage.clicks").out
     return told
 
 
@@ -137,6 +154,8 @@ def test_a_password_is_nowhere_to_be_found(project: Project, canaries: str, run_
         told = said(project)
         assert shown_in_dagster(project) > 0
     assert "fact.orders" in told["status"]
+    assert "stage.clicks" in told["log"]
+    assert "the broker refuses us" in told["wrong KAFKA_PASSWORD"]
     assert "DIVIDE_BY_ZERO" in told["errors --json"]
     assert [words for words, text in told.items() if CANARY in text] == []
     assert processes == set()

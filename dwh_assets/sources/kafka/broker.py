@@ -42,11 +42,16 @@ class Broker:
     source: str
     topic: str
     settings: Mapping[str, str] = field(repr=False)
+    _refusals: list[KafkaError] = field(default_factory=list, init=False, repr=False)
 
     @cached_property
     def _admin(self) -> AdminClient:
-        quiet = {"log_level": "0", "socket.timeout.ms": "5000", "client.id": "dwh"}
-        return AdminClient({**quiet, **self.settings}, logger=None)
+        quiet: dict[str, Any] = {"log_level": "0", "socket.timeout.ms": "5000", "client.id": "dwh", "error_cb": self._hear}
+        return AdminClient(quiet | dict(self.settings), logger=None)
+
+    def _hear(self, error: KafkaError) -> None:
+        if error.code() in REFUSED:
+            self._refusals.append(error)
 
     def held(self) -> Held:
         """Committed events only: what an open transaction has written does not count yet."""
@@ -78,12 +83,21 @@ class Broker:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
+        self._refusals.clear()
         try:
             yield
         except KafkaException as error:
             raise self._translated(error.args[0]) from error
         except TimeoutError as error:
-            raise SourceDown(self._away("it did not answer in time")) from error
+            raise self._late("it did not answer in time") from error
+
+    def _late(self, why: str) -> SourceDown | SourceError:
+        """A client goes on trying with a wrong password until the call runs out of time; that it was refused is told aside."""
+        self._admin.poll(0)
+        return self._refused(self._refusals[-1]) if self._refusals else SourceDown(self._away(why))
+
+    def _refused(self, error: KafkaError) -> SourceError:
+        return SourceError(f"source {self.source}: the broker refuses us: {error.str()}. Nothing was read.")
 
     def _translated(self, error: KafkaError) -> SourceDown | SourceError:
         if error.code() in (KafkaError.UNKNOWN_TOPIC_OR_PART, KafkaError._UNKNOWN_TOPIC):
@@ -92,7 +106,9 @@ class Broker:
                 "Create it, or correct `topic` in its file."
             )
         if error.code() in REFUSED:
-            return SourceError(f"source {self.source}: the broker refuses us: {error.str()}. Nothing was read.")
+            return self._refused(error)
+        if error.code() == KafkaError._TIMED_OUT:
+            return self._late(error.str())
         return SourceDown(self._away(error.str()))
 
     def _away(self, why: str) -> str:

@@ -21,7 +21,7 @@ from dwh_assets.sources.decoding import ORIGIN, RECORD, Decoder
 from dwh_assets.sources.kafka.broker import Broker, Held
 from dwh_assets.sources.kafka.security import client_settings
 from dwh_assets.sources.kafka.server import KafkaServer
-from dwh_assets.sources.ledger import IngestLedger, StoredBlock
+from dwh_assets.sources.ledger import IngestLedger, Reached, StoredBlock
 from dwh_assets.sources.rows import Rows, micros
 from dwh_assets.sources.source import NOTHING, Cut, Fingerprint, Noted, Observation, ReadRange, Recount
 
@@ -44,8 +44,9 @@ class KafkaSource:
 
     def observe(self, now: datetime) -> Observation:
         """Events get their position when they are taken in, so the clock is the watermark; new is what no block holds yet."""
-        reached = self.ledger.reached()
-        pending = sum(end - first for first, end in self._ahead(reached.contents, self.broker.held()).values())
+        held = self.broker.held()
+        reached, ahead = self._ahead(held)
+        pending = sum(end - first for first, end in ahead.values())
         return Observation(now, now if pending else reached.last.pos, pending)
 
     def snapshot(self) -> int | None:
@@ -55,9 +56,8 @@ class KafkaSource:
         """Blocks of about `size` offsets, each with a share of every partition; their pos rise strictly, up to `upto`."""
         if size < 1:
             raise ValueError(f"a block needs at least one row, not {size}")
-        reached = self.ledger.reached()
         held = self.broker.held()
-        ahead = self._ahead(reached.contents, held)
+        reached, ahead = self._ahead(held)
         pending = sum(end - first for first, end in ahead.values())
         wanted = min(count, -(-pending // size))
         floor = max(last.pos, reached.watermark)
@@ -111,14 +111,23 @@ class KafkaSource:
             for part in contents:
                 self._require(part.stream, {p: first for p, first in part.first.items() if first < part.end[p]}, held, part.end)
 
-    def _ahead(self, reached: Contents | None, held: Held) -> dict[int, tuple[int, int]]:
+    def _ahead(self, held: Held) -> tuple[Reached, dict[int, tuple[int, int]]]:
         """Partition -> the next offset and the end of what is there. Partitions that were added begin at their first event."""
-        first = dict(self._start(held) if reached is None or not reached.stream else reached.end)
-        if reached is not None and reached.stream:
-            self._require(reached.stream, first, held, first)
+        reached = self._reached(held)
+        assert reached.contents is not None
+        first = dict(reached.contents.end)
+        self._require(reached.contents.stream, first, held, first)
         for partition in held.high.keys() - first.keys():
             first[partition] = held.low[partition]
-        return {partition: (first[partition], max(first[partition], held.high[partition])) for partition in sorted(first)}
+        return reached, {p: (first[p], max(first[p], held.high[p])) for p in sorted(first)}
+
+    def _reached(self, held: Held) -> Reached:
+        """How far the stream was taken in. Where it begins is noted when it is first looked at: `latest` means that moment."""
+        reached = self.ledger.reached()
+        if reached.contents is not None:
+            return reached
+        self.ledger.begin(Contents(held.stream, end=self._start(held)))
+        return self.ledger.reached()
 
     def _start(self, held: Held) -> dict[int, int]:
         if self.kafka.start == "earliest":

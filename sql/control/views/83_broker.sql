@@ -9,38 +9,53 @@ select b.id as "batchId", t.name as topic, t.target as stage_table, b.contents a
             when b.status = 'planned' then 'NEW'
             when b.status = 'open' and t.lease_until > now() then 'IN_PROCESS'
             else 'RETRY' end as status,
-       s.rows as new_events, e.rows_discarded as known_events, e.rows_rejected as dead_letters
+       s.rows as new_events,
+       case when r.first_seq is distinct from r.last_seq then null else e.rows_discarded end as known_events,   -- one number for several blocks
+       case when s.block_id is not null
+            then (select coalesce(sum(d.rows), 0)::bigint from dwh.dead_letter d where d.block_id = b.id) end as dead_letters
 from dwh.block b
 join dwh.topic t on t.id = b.topic_id
 left join dwh.load_stat s on s.block_id = b.id
 left join dwh.execution e on e.id = s.execution_id
-where b.contents is not null and b.status <> 'void';
+left join dwh.restatement r on r.id = e.restatement_id
+where b.contents is not null and b.status <> 'void' and b.kind <> 'start';
 comment on view broker.batches is 'the blocks of ingest modules as batches: what each is made of never changes';
 comment on column broker.batches."batchId" is 'number of the block';
 comment on column broker.batches.topic is 'name of the topic: db.table[#tag][:shard]';
 comment on column broker.batches.stage_table is 'the table that events are loaded to';
-comment on column broker.batches.batch is 'offsets per partition, or files';
+comment on column broker.batches.batch is 'offsets per partition, files, or dead letters that are tried again';
 comment on column broker.batches.created_at is 'when it was planned; the pos of its rows';
 comment on column broker.batches.status is 'NEW, IN_PROCESS, RETRY, LOADED or SKIPPED';
 comment on column broker.batches.new_events is 'events that were loaded';
-comment on column broker.batches.known_events is 'events that were there already';
+comment on column broker.batches.known_events is 'events that were there already; null: restated with other blocks, which are counted together';
 comment on column broker.batches.dead_letters is 'events that could not be loaded';
 
--- Events that are not in the stage table yet, by the partition and offsets that a batch has set aside for them.
+-- Events that are not in the stage table yet, by the partition and offsets, the file or the dead letters that a batch has set aside.
 create view broker.new_events as
-select b."batchId", b.topic, b.stage_table, f.key::int as partition, f.value::bigint as first_offset,
-       (b.batch -> 'end' ->> f.key)::bigint as end_offset, (b.batch -> 'end' ->> f.key)::bigint - f.value::bigint as events, b.status
+select b."batchId", b.topic, b.stage_table, n.partition, n.first_offset, n.end_offset, n.file, n.replayed, n.events, b.status
 from broker.batches b
-cross join lateral jsonb_each_text(b.batch -> 'first') f
-where b.status in ('NEW', 'IN_PROCESS', 'RETRY') and (b.batch -> 'end' ->> f.key)::bigint > f.value::bigint;
+cross join lateral (
+    select f.key::int as partition, f.value::bigint as first_offset, (b.batch -> 'end' ->> f.key)::bigint as end_offset,
+           null::text as file, null::bigint as replayed, (b.batch -> 'end' ->> f.key)::bigint - f.value::bigint as events
+    from jsonb_each_text(b.batch -> 'first') f
+    union all
+    select null, null, null, f.name, null, f.rows from jsonb_to_recordset(b.batch -> 'files') as f(name text, rows bigint)
+    union all
+    select null, null, null, null, r.block, d.rows
+    from jsonb_to_recordset(b.batch -> 'replays') as r(block bigint, reason text)
+    join dwh.dead_letter d on d.block_id = r.block and d.reason = r.reason
+) n
+where b.status in ('NEW', 'IN_PROCESS', 'RETRY') and n.events > 0;
 comment on view broker.new_events is 'events that are set aside for a batch and not in the stage table yet';
 comment on column broker.new_events."batchId" is 'number of the block';
 comment on column broker.new_events.topic is 'name of the topic: db.table[#tag][:shard]';
 comment on column broker.new_events.stage_table is 'the table that events are loaded to';
-comment on column broker.new_events.partition is 'partition of the topic on the broker';
+comment on column broker.new_events.partition is 'partition of the topic on the broker; null: not from a broker';
 comment on column broker.new_events.first_offset is 'first of them';
 comment on column broker.new_events.end_offset is 'behind the last of them';
-comment on column broker.new_events.events is 'how many offsets';
+comment on column broker.new_events.file is 'name of the file; null: not from a file';
+comment on column broker.new_events.replayed is 'number of the block whose dead letters are tried again; null: they are not';
+comment on column broker.new_events.events is 'how many offsets, rows of the file, or dead letters';
 comment on column broker.new_events.status is 'NEW, IN_PROCESS or RETRY';
 
 -- The ids that a new event is compared with, batch by batch, and until when.
