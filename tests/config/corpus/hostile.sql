@@ -436,6 +436,7 @@ create temporary view `v` as select 1 ;;
 create temporary view if not exists v as select 1 ;;
 create temporary view v as table secret.t ;;
 create temporary view v as select (table x) ;;
+create temporary view v as as select 1 ;;
 create temporary view v as select * from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x' ;;
 select 1 ;;
 
