@@ -11,6 +11,7 @@ from datetime import timedelta
 import psycopg
 import pyarrow as pa
 from psycopg import sql
+from psycopg.types.string import TextLoader
 
 from dwh_assets.chaos.ground import Ground
 from dwh_assets.chaos.supply import IcebergRows, PostgresRows, Supply
@@ -106,11 +107,14 @@ def _postgres_rows(
     url: str, relation: str, position: tuple[str, str], rows: int
 ) -> tuple[list[tuple[str, str]], list[tuple[object, ...]]]:
     schema, _, table = relation.rpartition(".")
-    kinds = """select attname, format_type(atttypid, atttypmod) from pg_attribute
+    """Values as Postgres writes them, so that it takes them back whatever their types are, json for example."""
+    kinds = """select attname, format_type(atttypid, atttypmod), atttypid from pg_attribute
         where attrelid = %s::regclass and attnum > 0 and not attisdropped order by attnum"""
     with psycopg.connect(url) as connection:
         name = sql.Identifier(schema or "public", table)
         columns = connection.execute(kinds, [name.as_string(connection)]).fetchall()
+        for _, _, type_ in columns:
+            connection.adapters.register_loader(type_, TextLoader)
         pos, id_ = (sql.Identifier(column) for column in position)
         newest = sql.SQL("select * from {} order by {} desc, {} desc limit {}").format(name, pos, id_, sql.Literal(rows))
-        return columns, connection.execute(newest).fetchall()[::-1]
+        return [(column, kind) for column, kind, _ in columns], connection.execute(newest).fetchall()[::-1]

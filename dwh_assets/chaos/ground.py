@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-import signal
+import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import psutil
 import psycopg
@@ -70,15 +71,13 @@ class Ground:
             "DWH_SLOTS": "1",
             "DWH_DEADLINE_SECONDS": "30",
             "DWH_COMPACT_FILES": "2",
-            "DWH_UNPROTECTED": os.environ.get("DWH_UNPROTECTED", ""),
         }
+        given |= {name: os.environ.get(name, "") for name in _NO_SETTING}
         return {name: value for name, value in given.items() if value}
 
     def settings(self, url: str, slots: int) -> Settings:
         given = self.environment(url) | {"DWH_SLOTS": str(slots)}
-        return load_settings(
-            **{name.removeprefix("DWH_").lower(): value for name, value in given.items() if name not in _NO_SETTING}
-        )
+        return _settings({name.removeprefix("DWH_").lower(): given[name] for name in given if name not in _NO_SETTING})
 
     # Servers
 
@@ -88,7 +87,7 @@ class Ground:
 
     @property
     def _kafka(self) -> KafkaServer:
-        return KafkaServer(load_settings(home=self.home))
+        return KafkaServer(_settings({"home": self.home, "project": self.project}))
 
     @cached_property
     def brokers(self) -> str:
@@ -115,8 +114,27 @@ class Ground:
         self._kafka.start()
 
     def crash_spark(self) -> None:
-        pid = int((self.home / "spark" / "pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
+        if (process := self.spark_server().process()) is not None:  # it may be dead already
+            process.kill()
+
+    def freeze(self, server: str, seconds: float) -> None:
+        """SIGSTOP of all its processes, then SIGCONT: it answers nobody meanwhile, and breaks nothing off."""
+        frozen = self._processes(server)
+        try:
+            for process in frozen:
+                with suppress(psutil.NoSuchProcess):
+                    process.suspend()
+            time.sleep(seconds)
+        finally:
+            for process in frozen:
+                with suppress(psutil.NoSuchProcess):
+                    process.resume()
+
+    def _processes(self, server: str) -> list[psutil.Process]:
+        if server == "postgres":
+            return [psutil.Process(pid) for pid in self._postgres.processes() if psutil.pid_exists(pid)]
+        process = self.spark_server().process() if server == "spark" else self._kafka.process()
+        return [] if process is None else [process]
 
     def spark_server(self) -> SparkServer:
         return SparkServer(self.settings(self.url("postgres"), 1))
@@ -181,7 +199,13 @@ class Ground:
             raise SourceDown(f"the broker did not take the events of topic {self.topic} in time.")
 
 
-_NO_SETTING = ("DWH_UNPROTECTED",)
+_NO_SETTING = ("DWH_JARS", "DWH_UNPROTECTED")
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    """These, and every other as it is by default: what the person's environment says is meant for their own warehouse."""
+    others = {name: field.get_default() for name, field in Settings.model_fields.items() if name not in given}
+    return load_settings(**given).model_copy(update=others)
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -143,12 +143,15 @@ class Stage:
             ground.crash_postgres()
         elif fault.kind == "kafka":
             ground.crash_kafka()
+        elif fault.kind == "freeze":
+            ground.freeze(fault.target, self.scene.pace * fault.seconds)
         elif fault.kind == "feed":
             self.scene.feed(engine, fault.target)
         elif fault.kind == "resend":
             ground.send([click(number) for number in range(1, AGAIN + 1)], self.scene.partitions)
         elif fault.kind == "apply":
-            apply(engine, changed(self.scene.lineage, f"changed by {fault}"), WHO)
+            # A person's own transform may add up each block: then blocks of another size would be other rows.
+            apply(engine, changed(self.scene.lineage, f"changed by {fault}", cuts=self.scene.strict), WHO)
         elif fault.kind == "restate":
             span = span_of(engine, self.scene.lineage, fault.target, 1, None)
             ActStore(engine.database, WHO).ask_restatement(span.topic, span.first, span.last, "restate", f"chaos: {fault}")

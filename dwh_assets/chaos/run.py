@@ -33,6 +33,11 @@ class Ran:
     def failed(self) -> Result | None:
         return next((result for result in self.rounds if result.findings), None)
 
+    @property
+    def longest(self) -> float:
+        """Seconds of the longest round."""
+        return max((result.seconds for result in self.rounds), default=0.0)
+
 
 @contextmanager
 def scratch(keep: Callable[[], bool]) -> Iterator[Path]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from random import Random
 
 from dwh_assets.chaos.content import Bag, contents
 from dwh_assets.chaos.ground import Ground
@@ -22,7 +23,7 @@ from dwh_assets.engine.loop import Loop
 from dwh_assets.engine.restate import late_spans, restate, stale_spans
 from dwh_assets.engine.verify import verify
 from dwh_assets.model.errors import Terminal
-from dwh_assets.model.module import Lineage
+from dwh_assets.model.module import Check, Lineage, Module
 
 WHO = "chaos"
 PASSES = 8  # late rows are loaded, then what was built upon them, table after table
@@ -151,6 +152,16 @@ def _verified(engine: Engine, lineage: Lineage) -> list[str]:
     return [f"{f.invariant} {f.topic} #{f.block_id}: {f.text}" for f in verify(engine, lineage)]
 
 
-def changed(lineage: Lineage, mark: str) -> Lineage:
-    """The same Lineage with another comment in every module: harmless, and a new version of each."""
-    return replace(lineage, modules=tuple(replace(module, comment=mark) for module in lineage.modules))
+def changed(lineage: Lineage, mark: str, cuts: bool) -> Lineage:
+    """A new version of each module, that builds the same rows; `cuts`: in blocks of another size."""
+    random = Random(mark)  # noqa: S311 - repeatable on purpose
+    return replace(lineage, modules=tuple(_changed(module, mark, random, cuts) for module in lineage.modules))
+
+
+def _changed(module: Module, mark: str, random: Random, cuts: bool) -> Module:
+    other = replace(module, comment=mark, ahead=random.randint(1, module.ahead), attempts=module.attempts + 1)
+    if module.processor != "ingest":
+        other = replace(other, checks=(*module.checks, Check("rows", "rows(min)", minimum=0, severity="warn")))
+    if not cuts:
+        return other
+    return replace(other, maxstep=max(1, round(module.maxstep * random.choice((0.5, 1, 2)))), stretch=random.choice((1, 4)))

@@ -21,6 +21,7 @@ KINDS = {
     "postgres": "Postgres crashes and is started again",
     "kafka": "the broker is killed and started again",
     "spark": "Spark is killed; whoever needs it first starts it",
+    "freeze": "SIGSTOP of Postgres, Kafka or Spark, then SIGCONT",
     "apply": "the Lineage is changed and applied",
     "restate": "committed blocks of a topic are restated",
     "feed": "more rows of a source arrive, some of them late",
@@ -30,6 +31,7 @@ KINDS = {
 SERVERS = ("postgres", "kafka", "spark")
 _OFTEN = {"kill": 6, "stop": 5, "expire": 2, "cut": 2, "lose": 2, "restate": 2, "apply": 1, "resend": 1, "compact": 1}
 _ONE_OF = {"postgres": 4, "kafka": 8}
+_FREEZE_EVERY = 4
 _REACHED = tuple(point for point in POINTS if not point.startswith("fail."))
 _WORD = re.compile(
     r"(?P<kind>[a-z]+)@(?P<at>\d+(\.\d+)?)(=(?P<target>[^/~\s]+))?(/(?P<point>[a-z.]+\*\d+))?(~(?P<seconds>\d+(\.\d+)?))?"
@@ -42,9 +44,9 @@ class Fault:
 
     at: float
     kind: str
-    target: str = ""  # a worker, topic, table or chunk of rows
+    target: str = ""  # a worker, server, topic, table or chunk of rows
     point: str = ""  # a failpoint and its passage; none: at once
-    seconds: float = 0.0  # how long a worker is stopped
+    seconds: float = 0.0  # how long a worker or a server is stopped
 
     def __str__(self) -> str:
         target = f"={self.target}" if self.target else ""
@@ -71,7 +73,8 @@ class Cast:
 def draw(seed: int, number: int, cast: Cast) -> Schedule:
     """The faults of one round; the same seed, round and cast give the same."""
     random = Random(f"{seed}/{number}")  # noqa: S311 - repeatable on purpose
-    return tuple(sorted([*_anything(random, cast), *_servers(random, seed, number, cast), *_rows(random, cast)]))
+    hit = [*_anything(random, cast), *_servers(random, seed, number, cast), *_rows(random, cast), *_frozen(random, cast)]
+    return tuple(sorted(hit))
 
 
 def _anything(random: Random, cast: Cast) -> Iterator[Fault]:
@@ -110,6 +113,11 @@ def _rows(random: Random, cast: Cast) -> Iterator[Fault]:
             yield Fault(at, "feed", chunk)
 
 
+def _frozen(random: Random, cast: Cast) -> Iterator[Fault]:
+    if cast.servers and random.randrange(_FREEZE_EVERY) == 0:
+        yield Fault(_moment(random), "freeze", random.choice(list(cast.servers)), seconds=round(random.uniform(0.5, 2), 1))
+
+
 def _moment(random: Random) -> float:
     return round(random.uniform(0, LENGTH), 1)
 
@@ -117,6 +125,40 @@ def _moment(random: Random) -> float:
 def written(schedule: Schedule) -> str:
     """On one line, as `parse` reads it."""
     return " ".join(str(fault) for fault in schedule)
+
+
+def refuse_misses(schedule: Schedule, cast: Cast) -> None:
+    """Refuse faults that hit nobody, before anything is started."""
+    for fault in schedule:
+        if fault.target not in (known := _targets(fault.kind, cast)):
+            raise ConfigError(f"{fault}: {_advice(fault, known)}. Nothing was started.")
+        if fault.point and fault.kind not in ("kill", "stop"):
+            raise ConfigError(f"{fault}: only kill and stop wait for a point; leave out /{fault.point}. Nothing was started.")
+
+
+def _advice(fault: Fault, known: Sequence[str]) -> str:
+    if not known:
+        return "cannot happen to this warehouse; leave it out"
+    if "" in known:
+        return f"takes no target; leave out ={fault.target}"
+    return f"needs a target; write {fault.kind}@{fault.at:g}=TARGET, one of {', '.join(known)}"
+
+
+def _targets(kind: str, cast: Cast) -> list[str]:
+    """Whom a fault of this kind can name; [""] where it names nobody, none where it cannot happen here."""
+    named: dict[str, Sequence[str]] = {
+        "kill": [str(number) for number in range(cast.workers)],
+        "stop": [str(number) for number in range(cast.workers)],
+        "restate": cast.topics,
+        "compact": cast.tables,
+        "feed": cast.chunks,
+        "freeze": cast.servers,
+    }
+    if kind in SERVERS and kind not in cast.servers:
+        return []
+    if kind == "resend" and not cast.streams:
+        return []
+    return list(named.get(kind, [""]))
 
 
 def parse(text: str) -> Schedule:

@@ -5,16 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from dwh_assets.cli.output import warn
 from dwh_assets.control.reports import Reports
 from dwh_assets.engine.attempt import Outcome
 from dwh_assets.engine.engine import Engine
 from dwh_assets.model.errors import ActRefused, Refused, Transient
 
 POLL_SECONDS = 0.5
+_NOUNS = {"restate": "restatement", "rollback": "rollback"}
 
 
 def carry_out(engine: Engine, topic: str, act: Callable[[], Outcome]) -> Outcome:
     """Do it. The wish is stored first, so a loop that runs beside us may take it: then its end is waited for."""
+    try:
+        return _carried_out(engine, topic, act)
+    except KeyboardInterrupt:
+        _tell_what_stays(engine, topic)
+        raise
+
+
+def _carried_out(engine: Engine, topic: str, act: Callable[[], Outcome]) -> Outcome:
     try:
         outcome = act()
     except Refused as error:
@@ -28,6 +38,16 @@ def carry_out(engine: Engine, topic: str, act: Callable[[], Outcome]) -> Outcome
     raise Transient(
         f"{topic}: {outcome.text}\nNothing was changed in the table yet; a running `dwh up` or `dwh run` tries it again."
     )
+
+
+def _tell_what_stays(engine: Engine, topic: str) -> None:
+    """Ctrl-C ends the attempt, not the wish."""
+    found = Reports(engine.database).restatement(topic)
+    if found is not None and found["status"] == "open":
+        warn(
+            f"{topic}: the {_NOUNS[found['kind']]} of its blocks {found['first_seq']} to {found['last_seq']} is not done, "
+            "but stays asked for: a running `dwh up` or `dwh run`, or else the next one, carries it out."
+        )
 
 
 def _await(engine: Engine, topic: str) -> Outcome:

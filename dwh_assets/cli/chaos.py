@@ -20,8 +20,10 @@ if TYPE_CHECKING:
     from dwh_assets.chaos.round import Result
     from dwh_assets.chaos.run import Ran
     from dwh_assets.chaos.scene import Scene
+    from dwh_assets.chaos.schedule import Schedule
     from dwh_assets.config.settings import Settings
 
+ROUND_SECONDS = 15.0
 STARTING = "starting a scratch warehouse, and loading it once undisturbed (about a minute)"
 
 
@@ -58,7 +60,7 @@ def chaos(
     with (
         stopping(),  # SIGTERM ends it as Ctrl-C does: no server is left behind
         scratch(lambda: ran.failed is not None) as home,
-        _scene(settings, home, chosen, workers, rows if lineage else None) as scene,
+        _scene(settings, home, chosen, workers, rows if lineage else None, fixed or ()) as scene,
     ):
         until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
         ran = run(scene, chosen, numbers, until, tries, fixed, lambda result: _tell(out, result, len(numbers)))
@@ -70,16 +72,18 @@ def chaos(
 
 
 @contextmanager
-def _scene(settings: Settings, home: Path, seed: int, workers: int, rows: int | None) -> Iterator[Scene]:
+def _scene(settings: Settings, home: Path, seed: int, workers: int, rows: int | None, faults: Schedule) -> Iterator[Scene]:
     """Of the built-in warehouse, or of the project's own with so many rows of each source."""
     from dwh_assets.chaos.ground import Ground
     from dwh_assets.chaos.run import built_in, own, prepared
+    from dwh_assets.chaos.schedule import refuse_misses
 
     if rows is None:
         scene, left_out = built_in(Ground(home), seed, workers), list[str]()
     else:
         with warehouse(settings) as engine, working("taking a sample of the sources", long=True):
             scene, left_out = own(Ground(home, streams=False), engine, seed, workers, rows)
+    refuse_misses(faults, scene.cast)
     for name in left_out:
         warn(f"{name} is left out: it reads a stream of events, stands on one that does, or is not active")
     with prepared(scene, lambda: working(STARTING, long=True)):
@@ -102,6 +106,9 @@ def _conclude(out: Printer, ran: Ran, command: str, faults: str | None, home: Pa
 
     blocks, attempts = sum(result.blocks for result in ran.rounds), sum(result.attempts for result in ran.rounds)
     sums = f"{len(ran.rounds)} rounds, {blocks} blocks, {attempts} attempts"
+    out.say(f"The longest round took {ran.longest:.1f} s.")
+    if ran.longest > ROUND_SECONDS:
+        warn(f"a round should take at most {ROUND_SECONDS:.0f} s: this machine is slow or busy, so fewer faults meet")
     if (failed := ran.failed) is None:
         out.say(f"[green]No row was lost or doubled[/] in {sums}.")
         return

@@ -18,6 +18,7 @@ from dwh_assets.config.lineage_spec import to_spec
 from dwh_assets.config.settings import Settings
 from dwh_assets.control.lineage import LineageStore
 from dwh_assets.control.reports import Reports
+from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Lineage
 
 if TYPE_CHECKING:
@@ -94,7 +95,12 @@ def schema(
     if output is None:
         Printer("json").json(lineage_schema())
         return
-    output.write_text(json.dumps(lineage_schema(), indent=2) + "\n", encoding="utf-8")
+    try:
+        output.write_text(json.dumps(lineage_schema(), indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(
+            f"the schema could not be written to {output}: {error.strerror or error}. Name another file."
+        ) from error
     Printer().say(f"written to {output}")
 
 

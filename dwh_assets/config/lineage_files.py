@@ -42,7 +42,7 @@ def load_lineage(folder: Path, transforms: Path) -> Lineage:
 
 def _problems(entries: Entries, lineage: Lineage, folder: Path, transforms: Path) -> list[Problem]:
     found: list[Problem] = []
-    known = {m.table for m in lineage.modules} | {s.name for s in lineage.sources}
+    known = {*lineage.tables, *(source.name for source in lineage.sources)}
     for source in entries.sources:
         found += [*source_problems(source), *event_problems(source, folder)]
     for entry, module in zip(entries.modules, lineage.modules, strict=True):

@@ -17,6 +17,7 @@ from dwh_assets.config.sql_text import classify
 
 _VIEW = re.compile(r"\s*create\s+(?:or\s+replace\s+)?temp(?:orary)?\s+view\s+([a-z_]\w*)\s+as(?=[\s(])", re.IGNORECASE | re.ASCII)
 _PLAIN = re.compile(r"[a-z_]\w*", re.IGNORECASE | re.ASCII)
+_BEGINNINGS = ("select", "with", "from", "values", "(")
 _SCALARS = FUNCTIONS - AGGREGATES - TABLE_FUNCTIONS - WINDOWS
 
 
@@ -38,6 +39,8 @@ def _query(text: str, name: str, scope: Scope) -> Query:
     tree = statement.tree.unnest() if isinstance(statement.tree, exp.Subquery) else statement.tree
     if not isinstance(tree, (exp.Select, exp.SetOperation, exp.Values)):
         raise refused(name, text, [(0, f"is not a query but {type(tree).__name__.upper()}; exactly one SELECT is allowed")])
+    if statement.words[0].text.lower() not in _BEGINNINGS:  # sqlglot passes over some words that Spark does not
+        raise refused(name, text, [(statement.words[0].start, "does not begin with SELECT, WITH, FROM or VALUES")])
     statement.refuse(_problems(statement, scope))
     return Query(name, statement.text, references_of(statement, scope))
 

@@ -10,6 +10,7 @@ from sqlglot import Token, TokenType, exp
 from dwh_assets.config.lineage_fields import nearest
 from dwh_assets.config.sql_functions import FUNCTIONS, GRAMMAR_WORDS, HINTS, REASONS
 from dwh_assets.config.sql_parse import Statement
+from dwh_assets.config.sql_text import STRINGS
 
 _LIKES = (TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE)
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -39,7 +40,7 @@ def function_problems(statement: Statement, allowed: Collection[str] = FUNCTIONS
         elif name not in allowed:
             yield word.start, _reason(name, allowed)
     for before, word, _ in _triples(statement.words):
-        if before is not None and before.token_type is TokenType.USING and word.token_type is TokenType.STRING:
+        if before is not None and before.token_type is TokenType.USING and word.token_type in STRINGS:
             yield before.start, "USING with a script is not allowed"
 
 

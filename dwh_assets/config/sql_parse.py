@@ -51,6 +51,9 @@ def parse_statement(text: str, name: str) -> Statement:
     words = _words(plain, text, name)
     if (offset := disagreement(plain, classes.replace("p", "w"), words)) is not None:
         raise refused(name, text, [(offset, f"{text[offset : offset + 10]!r} can be read in two ways; write it more plainly")])
+    spans = {(word.start, word.end + 1) for word in words}
+    if glued := [m.start() for m in _PLACEHOLDER.finditer(text) if m.start() in blocks and m.span() not in spans]:
+        raise refused(name, text, [(offset, "{{ block }} may only stand where a table stands, alone") for offset in glued])
     semicolons = [word for word in words if word.token_type is TokenType.SEMICOLON]
     if semicolons and (semicolons[0] is not words[-1] or len(words) == 1):
         raise refused(name, text, [(semicolons[0].end, "holds several statements; exactly one is allowed")])

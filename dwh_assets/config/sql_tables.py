@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from sqlglot import TokenType, exp
+from sqlglot import Token, TokenType, exp
 
 from dwh_assets.config.lineage_fields import nearest
 from dwh_assets.config.sql_functions import TABLE_FUNCTIONS
@@ -44,9 +44,23 @@ def node_problems(statement: Statement, write: bool = False) -> Iterator[tuple[i
             yield offset_of(node), f"{_words(node)} is not allowed"
         elif isinstance(node, exp.With) and node.recursive:
             yield offset_of(node), "WITH RECURSIVE is not allowed"
-    for word in statement.words:
-        if word.token_type is TokenType.PIPE_GT:  # sqlglot turns pipes into other syntax, which then is not what Spark runs
+        elif isinstance(node, exp.Join) and not all(isinstance(name, exp.Identifier) for name in node.args.get("using") or ()):
+            yield offset_of(node), "USING may only hold names of columns"
+    yield from _word_problems(statement.words, write)
+
+
+def _word_problems(words: Sequence[Token], write: bool) -> Iterator[tuple[int, str]]:
+    """Words that sqlglot takes for something else than Spark: it turns pipes into other syntax, and TABLE x into an alias."""
+    for place, word in enumerate(words):
+        if word.token_type is TokenType.PIPE_GT:
             yield word.start, "the pipe |> is not allowed; write a plain SELECT"
+        elif word.token_type is TokenType.TABLE and not _is_harmless_table(words, place, write):
+            yield word.start, "the word TABLE is not allowed; write SELECT * FROM, or `table` for a column of this name"
+
+
+def _is_harmless_table(words: Sequence[Token], place: int, write: bool) -> bool:
+    """As the name of a column after a dot, or in INSERT OVERWRITE TABLE."""
+    return (place > 0 and words[place - 1].token_type is TokenType.DOT) or (write and place == 2)
 
 
 def table_problems(statement: Statement, scope: Scope, target: exp.Table | None = None) -> Iterator[tuple[int, str]]:

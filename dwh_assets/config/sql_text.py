@@ -21,7 +21,7 @@ _PIECE = re.compile(
       | (?P<w>[A-Za-z0-9_\s.,()\[\]<>=!+\-*/%&|^~:;])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-_STRINGS = (TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING)
+STRINGS = (TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING)
 _HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
 
@@ -66,7 +66,7 @@ def disagreement(text: str, classes: str, tokens: Sequence[Token]) -> int | None
 
 
 def _class_of(token: Token) -> str:
-    if token.token_type in _STRINGS:
+    if token.token_type in STRINGS:
         return "s"
     return {TokenType.IDENTIFIER: "q", TokenType.HINT: "h"}.get(token.token_type, "w")
 

@@ -64,9 +64,10 @@ class EmbeddedPostgres:
             pid = int(pid_file.read_text().split("\n", 1)[0])
         except (FileNotFoundError, ValueError):
             return False
-        return pid in self._processes()
+        return pid in self.processes()
 
-    def _processes(self) -> list[int]:
+    def processes(self) -> list[int]:
+        """Pids of the server and of what works for it."""
         # Every process of a Postgres server works in its data folder; a zombie has no folder any more.
         found = []
         for process in psutil.process_iter():
@@ -136,7 +137,7 @@ class EmbeddedPostgres:
     def _clear_crash(self) -> None:
         # A stale postmaster.pid may name a zombie or a stranger; but it must not go while a backend still writes.
         deadline = time.monotonic() + 20
-        while self._processes():
+        while self.processes():
             if time.monotonic() > deadline:
                 raise ControlStoreDown(
                     f"processes of a crashed Postgres still work in {self._data}; it was not started beside them.\n"

@@ -18,6 +18,7 @@ from dwh_assets.model.block import Start
 from dwh_assets.model.errors import StartRefused, UnknownTopic
 from dwh_assets.model.evaluation import Decision
 from dwh_assets.model.module import Lineage, Module
+from dwh_assets.model.near import did_you_mean
 from dwh_assets.model.parameter import resolve
 
 Report = Callable[[Outcome], None]
@@ -59,7 +60,9 @@ class Starter:
             return self._command(command)
         module = next((m for m in self.lineage.modules if name == m.name or name in m.topics), None)
         if module is None:
-            raise UnknownTopic(f"there is no module {name!r}. `dwh lineage show` lists them all. Nothing was run.")
+            known = [*(m.name for m in self.lineage.modules), *(command.name for command in self.lineage.commands)]
+            near = did_you_mean(name, known)
+            raise UnknownTopic(f"there is no module {name!r}.{near} `dwh lineage show` lists them all. Nothing was run.")
         topics = module.topics if name == module.name else (name,)
         return _together(name, [self._topic(module, topic) for topic in topics])
 

@@ -145,7 +145,7 @@ class Catalog:
             if error.errno != errno.ENOSPC:
                 raise
             raise DiskFull(
-                f"{name}: the disk of the warehouse is full: {error}.\n"
+                f"{name}: the disk of the warehouse in {self.sql.properties['warehouse']} is full: {error}.\n"
                 "What was published is intact and nothing was published by this call. Make room; the block is tried again."
             ) from error
 

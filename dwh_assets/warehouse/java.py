@@ -52,6 +52,13 @@ def options() -> list[str]:
             "-Djdk.reflect.useDirectMethodHandle=false", "-Dio.netty.tryReflectionSetAccessible=true"]  # fmt: skip
 
 
+def crash_options(logs: Path) -> list[str]:
+    """What a crash of Java tells lies in a folder for the owner alone; its memory, with secrets and rows, is not written."""
+    folder = logs / "crashes"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return [f"-XX:ErrorFile={folder}/java-%p.log", "-XX:-HeapDumpOnOutOfMemoryError", "-XX:-CreateCoredumpOnCrash"]
+
+
 def class_path(jars: Iterable[Path]) -> str:
     """Spark's jars and ours, as files: nothing is resolved, so a start does not touch the network."""
     return os.pathsep.join([str(package_folder("pyspark") / "jars" / "*"), *map(str, jars)])

@@ -10,6 +10,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import psutil
 from pyspark.sql.connect.session import SparkSession
 
 from dwh_assets.config.machine import free_port, locked
@@ -73,15 +74,20 @@ class SparkServer:
 
     def memory(self) -> int | None:
         """Resident bytes of the started server; none where it runs elsewhere."""
-        process = None if self._settings.spark_remote else self._server.process()
+        process = self.process()
         return None if process is None else process.memory_info().rss
+
+    def process(self) -> psutil.Process | None:
+        """The started server; none where it runs elsewhere, or not at all."""
+        return None if self._settings.spark_remote else self._server.process()
 
     def _command(self, port: int) -> list[str]:
         runtime = java.find_java()
         jars = java.own_jars(runtime, *(() if object_store(self._settings) is None else (PACKAGE,)))
         settings = self._conf(port) | self._executors(jars) | self._settings.spark_options
         conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-        return [str(runtime), f"-Xmx{self._settings.spark_memory}", *java.options(), "-cp", java.class_path(jars),
+        options = [*java.options(), *java.crash_options(self._settings.home / "logs")]
+        return [str(runtime), f"-Xmx{self._settings.spark_memory}", *options, "-cp", java.class_path(jars),
                 "org.apache.spark.deploy.SparkSubmit", "--class", _MAIN, "--master", self._settings.spark_master,
                 *conf, "spark-internal"]  # fmt: skip
 

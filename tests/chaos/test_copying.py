@@ -49,9 +49,12 @@ def fill(engine: Engine) -> None:
     table.append(rows.slice(0, 20))
     with psycopg.connect(engine.postgres_url) as connection:
         connection.execute("create schema crm")
-        connection.execute("create table crm.people (at timestamptz, no bigint, name varchar(20), paid numeric(8,2))")
         connection.execute(
-            "insert into crm.people select now() - n * interval '1 h', n, 'p' || n, n / 3.0 from generate_series(1, 40) n"
+            "create table crm.people (at timestamptz, no bigint, name varchar(20), paid numeric(8,2), more jsonb, tags json)"
+        )
+        connection.execute(
+            "insert into crm.people select now() - n * interval '1 h', n, 'p' || n, n / 3.0,"
+            " jsonb_build_object('n', n, 'null', null), '[1, \"x\"]' from generate_series(1, 40) n"
         )
 
 
@@ -79,4 +82,6 @@ def test_the_newest_rows_of_each_source_come_to_the_scratch_warehouse_once(
     assert sorted(found["id"].to_pylist()) == list(range(20, 50))
     with psycopg.connect(scratch.postgres_url) as connection:
         people = connection.execute("select no, name, paid from crm.people order by no").fetchall()
+        json = connection.execute("select more, tags from crm.people where no = 1").fetchall()
     assert [(no, name) for no, name, _ in people] == [(n, f"p{n}") for n in range(1, 31)]
+    assert json == [({"n": 1, "null": None}, [1, "x"])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -11,26 +12,34 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
+import psycopg
 import pytest
 import typer.main
 
 from dwh_assets.cli.main import app
 from dwh_assets.control.database import Database
 from tests.cli.conftest import Project, environment, write_files
+from tests.cli.test_running import wait_until
 from tests.control.small import ready
 
 WRONG = "fact.salse"
 # What a command wants beside its options, where a name alone would not do.
 GIVEN = {
-    "trace": [WRONG, "id=1"],
-    "reset": [WRONG, "--to", "now"],
-    "release": [WRONG, "--check", "x"],
-    "next-run": [WRONG, "cancel"],
+    "trace": "id=1",
+    "reset": "--to now",
+    "release": "--check x",
+    "next-run": "cancel",
+    "restate": "--from 1",
+    "rollback": "--all",
+    "kafka seek": "--to earliest",
 }
-NAMES = {  # commands by the kind of name they take
-    "topic": ("why", "blocks", "retry", "skip", "unlock", "reset", "release", "status -t", "log -t", "errors -t", "alerts -t"),
-    "module": ("lineage show", "lineage history"),
-}
+NAMED = (  # commands that take the name of a topic, module or table
+    "why", "blocks", "retry", "skip", "unlock", "reset", "release", "status -t", "log -t", "errors -t", "alerts -t",
+    "lineage show", "lineage history", "restate", "rollback", "pause", "resume", "backfill", "audit", "replay", "start",
+    "next-run", "deadletter list", "deadletter show", "deadletter replay", "kafka seek", "advise -t", "trace", "table",
+    "profile", "preview",
+)  # fmt: skip
 
 
 def commands(group: Any = None, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -73,13 +82,15 @@ def stored(module_database: Database, module_url: str, tmp_path_factory: pytest.
     return Project(folder, environment(folder, DWH_POSTGRES_URL=module_url, DWH_SPARK_REMOTE="sc://127.0.0.1:1"))
 
 
-@pytest.mark.parametrize("command", [name for names in NAMES.values() for name in names])
+@pytest.mark.parametrize("command", NAMED)
 def test_a_wrong_name_of_a_topic_or_table_names_the_near_one_and_changes_nothing(stored: Project, command: str) -> None:
     words = command.split()
-    reason = ["--reason", "a test"] if words[0] in ("retry", "skip", "unlock", "reset", "release") else []
-    answer = stored.dwh(*words, *GIVEN.get(words[0], [WRONG]), *reason)
-    assert answer.code == 2, answer.err
-    assert "Did you mean fact.sales" in answer.err.replace("\n", " ")
+    path = tuple(word for word in words if not word.startswith("-"))
+    reason = ["--reason", "a test"] if any(option.name == "reason" for option in ALL[path].params) else []
+    answer = stored.dwh(*words, WRONG, *GIVEN.get(command, "").split(), *reason)
+    assert answer.code == 2, answer.out + answer.err
+    near = "fact.orders" if command in ("replay", "preview") else "fact.sales"  # these two read the files of the project
+    assert re.search(rf"Did you mean [\w. ]*{near}", answer.err.replace("\n", " "))
     assert "Traceback" not in answer.err
 
 
@@ -125,6 +136,13 @@ def test_a_broken_project_folder_is_told_by_the_file(files: Project, broken: dic
     answer = files.dwh("lineage", "check")
     assert answer.code == 2, answer.out
     assert said in answer.err
+    assert "unexpected" not in answer.err
+
+
+def test_a_schema_that_cannot_be_written_is_told_by_its_file(files: Project) -> None:
+    answer = files.dwh("lineage", "schema", "-o", str(files.folder / "nodir" / "x.json"))
+    assert answer.code == 2
+    assert "nodir/x.json" in answer.err.replace("\n", "")
     assert "unexpected" not in answer.err
 
 
@@ -190,3 +208,29 @@ def test_ctrl_c_in_the_middle_is_said_in_one_line(path: tuple[str, ...], tmp_pat
 @pytest.mark.parametrize("path", [path for path in INTERRUPTED if path not in FEW], ids=" ".join)
 def test_ctrl_c_in_the_middle_of_any_command_is_said_in_one_line(path: tuple[str, ...], tmp_path: Path) -> None:
     _interrupted(path, tmp_path)
+
+
+def test_ctrl_c_while_blocks_are_restated_shows_nothing_and_says_that_the_wish_stays(project: Project) -> None:
+    project.ok("lineage", "apply", "--yes")
+    project.dwh("run", "--until-dry")
+    before = project.ok("blocks", "fact.orders", "--json").json
+    own = project.environment | {"DWH_FAILPOINTS": "commit.before=stop", "DWH_LEASE_SECONDS": "2"}
+    words = ["restate", "fact.orders", "--from", "1", "--reason", "test", "--yes"]
+    command = [sys.executable, "-m", "dwh_assets.cli", *words]
+    process = subprocess.Popen(command, env=os.environ | own, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    stopped = psutil.Process(process.pid)
+    wait_until(lambda: stopped.status() in (psutil.STATUS_STOPPED, psutil.STATUS_ZOMBIE), "the restatement did not begin")
+    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGCONT)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130, (out, err)
+    assert "stays asked for" in err.replace("\n", " ")
+    assert project.ok("blocks", "fact.orders", "--json").json == before
+    wait_until(lambda: _restated(project), "nobody carried it out")
+
+
+def _restated(project: Project) -> bool:
+    """The lease of the interrupted attempt may still run."""
+    project.dwh("run", "--until-dry")
+    with psycopg.connect(project.environment["DWH_POSTGRES_URL"]) as connection:
+        return connection.execute("select status from dwh.restatement").fetchall() == [("committed",)]

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 BLOCK, NAMES = "seen_block", {"stage.sales": "seen_1", "dim.customer": "seen_2"}
 _DANGEROUS = re.compile(
-    r"\w*reflect|java_method|input_file_\w+|\w*protobuf\w*|\w*avro\w*|\w*xpath\w*|\w*xml\w*|read_\w+|cloud_files|identifier|table|stream"
+    r"\w*reflect|java_method|input_file_\w+|\w*protobuf\w*|\w*avro\w*|\w*xpath\w*|\w*xml\w*|read_\w+|cloud_files|identifier|table_?|stream"
     r"|\w*load\w*|\w*file\w*|\w*http\w*|\w*jdbc\w*|python\w*|sql_keywords|collations|secret|getenv|\w*udf\w*|version|uuid|\w*rand\w*"
 )
 _EFFECTS = (
@@ -26,9 +26,14 @@ _EFFECTS = (
 )  # fmt: skip
 
 
-def dangers(text: str) -> list[str]:
-    """What is dangerous in a rendered query; an empty list if nothing is."""
-    return [*_of_words(_code(text)), *_of_tree(text)]
+_WRITES = (exp.Insert, exp.Delete, exp.Merge)
+_HEAD = re.compile(r"\s*(insert\s+overwrite(\s+table)?|delete\s+from|merge\s+into)\s+", re.IGNORECASE)
+_FILES = "avro|binaryfile|csv|delta|hive|hudi|iceberg|jdbc|json|orc|parquet|text|xml"
+
+
+def dangers(text: str, write: bool = False) -> list[str]:
+    """What is dangerous in a rendered query, or in a write beside that it writes; an empty list if nothing is."""
+    return [*_of_words(_code(text), write), *_of_tree(text, write)]
 
 
 def _code(text: str) -> str:
@@ -47,6 +52,7 @@ def _code(text: str) -> str:
         elif text[i] == "`":
             end = text.index("`", i + 1)
             bare = re.sub(r"\W", "_", text[i + 1 : end]) or "_"
+            bare = "table_" if bare.lower() == "table" else bare  # the word alone begins a query
             out.append(f" {bare}" if out and re.search(r"\w$", out[-1]) else bare)  # select`a` is two words
             i = end + 1
             continue
@@ -86,16 +92,20 @@ def _string_end(text: str, i: int, raw: bool) -> int:
     return i + 1
 
 
-def _of_words(code: str) -> Iterator[str]:
+def _of_words(code: str, write: bool) -> Iterator[str]:
     if "${" in code:
         yield "a setting in the text"
     if ";" in code.strip().rstrip(";"):
         yield "several statements"
-    if not re.match(r"[\s(]*(select|with|from|values)\b", code, re.IGNORECASE):
+    begin = r"\s*(insert\s+overwrite|delete|merge)\b" if write else r"[\s(]*(select|with|from|values)\b"
+    if not re.match(begin, code, re.IGNORECASE):
         yield "does not begin like a query"
+    for table in re.finditer(r"\btable\s+\w", code, re.IGNORECASE):
+        if not re.search(r"(\.|\boverwrite)\s*$", code[: table.start()], re.IGNORECASE):
+            yield "a table as a query"
     for call in re.finditer(r"([\w.]+)\s*\(", code):
         name = call[1].lower()
-        if "." in name and not re.match(r"[\d.]", name):
+        if "." in name and not re.match(r"[\d.]", name) and not (write and _HEAD.fullmatch(code[: call.start()])):
             yield f"a call by a qualified name: {name}"
         if _DANGEROUS.fullmatch(name) and not _is_alias(code, call.start()):
             yield f"a call of {name}"
@@ -110,17 +120,32 @@ def _is_alias(code: str, start: int) -> bool:
     )
 
 
-def _of_tree(text: str) -> Iterator[str]:
+def _of_tree(text: str, write: bool) -> Iterator[str]:
     trees = sqlglot.parse(text, read="spark")
     if len([tree for tree in trees if tree is not None]) != 1:
         yield "not one tree"
     for tree in filter(None, trees):
         named = {cte.alias.lower() for cte in tree.find_all(exp.CTE)} | {BLOCK, *NAMES.values()}
+        target = _target(tree) if write else None
         for node in tree.walk():
-            if isinstance(node, _EFFECTS):
+            if isinstance(node, _EFFECTS) and not (write and (node is tree or isinstance(node.parent, exp.When))):
                 yield type(node).__name__
             if isinstance(node, exp.Table) and not node.find_ancestor(exp.Hint):
-                yield from _of_table(node, named)
+                yield from _of_target(node) if node is target else _of_table(node, named)
+
+
+def _target(tree: exp.Expr) -> exp.Expr | None:
+    written = tree.this if isinstance(tree, _WRITES) else None
+    return written.this if isinstance(written, exp.Schema) else written
+
+
+def _of_target(table: exp.Table) -> Iterator[str]:
+    if table.args.get("catalog") or not re.fullmatch(rf"(?!({_FILES})\.)[a-z_]\w*\.[a-z_]\w*", _name_of(table), re.IGNORECASE):
+        yield f"writes to {table.sql()}"
+
+
+def _name_of(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts)
 
 
 def _of_table(table: exp.Table, named: set[str]) -> Iterator[str]:

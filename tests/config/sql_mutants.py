@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 from tests.config.sql_corpus import corpus
 
 _WORD = re.compile(r"\{\{.*?\}\}|\w+|`[^`]*`?|'[^']*'?|\s+|.", re.DOTALL)
-_HONEST = [case.text for case in corpus("legitimate") if case.checker == "query"]
-_HOSTILE = [case.text for case in corpus("hostile") if case.checker == "query"]
+_LEGITIMATE, _HOSTILE = corpus("legitimate"), [case.text for case in corpus("hostile")]
 _PIECES = [
     "reflect('a', 'b')", "java_method", "reflect", "(", ")", "'", '"', "`", "--", "/*", "*/", "/*+", "\n", "\\", ";",
     "{{ block }}", "${env:HOME}", "text.`/etc/passwd`", "csv.`/x`", "secret.t", "union", "select", "from", "using 'cat'",
+    "using r'cat'", 'using R"cat"', "using x'00'", "reduce (id) using r'cat'", "map (id) using 'cat'", "(table x)",
+    "n'x'", "b'x'", "u&'x'", "e'x'", "'a' 'b'", "`a -- b`", "`/* a`", "table x",
     "transform", "map", "reduce", "insert overwrite directory '/x'", "insert into x.y", "into x", "set x = 1",
     "add jar '/x'", "with z as (", "lateral view", "table", "identifier('x')", "r'\\'", "x'00'", "$", "@", ".", ",", "=>",
     "->", "::", ":", "|>", "as", "tablesample", "version as of 1", "values", "stream", "builtin.", "`reflect`", "\u200b",
@@ -26,10 +27,11 @@ def _words(text: str) -> list[str]:
 
 
 @st.composite
-def mutants(draw: st.DrawFn) -> str:
-    """An honest statement after some changes; often still a statement, often no longer honest."""
-    words = _words(draw(st.sampled_from(_HONEST)))
-    others = _words(draw(st.sampled_from(_HOSTILE + _HONEST)))
+def mutants(draw: st.DrawFn, checker: str = "query") -> str:
+    """An honest text for this checker after some changes; often still one, often no longer honest."""
+    honest = [case.text for case in _LEGITIMATE if case.checker == checker]
+    words = _words(draw(st.sampled_from(honest)))
+    others = _words(draw(st.sampled_from(_HOSTILE + honest)))
     for _ in range(draw(st.integers(1, 4))):
         at = draw(st.integers(0, len(words)))
         change = draw(st.sampled_from(("insert", "replace", "drop", "splice", "double")))

@@ -27,6 +27,13 @@ EXAMPLE = """\
       - rows: {min_ratio: 0.5}                   # rows out / rows in
 """
 MODULE = "table: fact.sales\ndepends_on: [stage.sales]\n"
+SCHEMA = '{"type": "object", "properties": {"version": {"type": "integer"}, "click": {"type": "integer"}}}'
+EVENTS = """\
+name: broker.clicks
+kind: kafka
+kafka: {topic: clicks}
+events: {format: json, schemas: {1: schemas/click.json}, version_in: "field:version", key: [click]}
+"""
 SOURCE = "name: stage.shop\nkind: postgres\n"
 
 # Lines that follow MODULE (from line 3 on): line and field of the problem, and a part of what it says.
@@ -187,6 +194,15 @@ def test_all_problems_of_all_files_come_together(project: Any) -> None:
         ["lineage/fact/b.yaml:1", "transforms[0]"],
         ["lineage/fact/b.yaml:2", "depends_on[0]"],
     ]
+
+
+def test_a_write_to_the_dead_letters_of_an_ingest_is_refused(project: Any) -> None:
+    """Spark would commit to main of a table that blocks are loaded into (R14)."""
+    project.write("lineage/sources/events.yaml", EVENTS).write("lineage/schemas/click.json", SCHEMA)
+    project.write("lineage/stage/clicks.yaml", "table: stage.clicks\ndepends_on: [broker.clicks]\nprocessor: ingest\n")
+    write = "after:\n  - {sql: delete from stage.clicks_dead, idempotent: true}\n"
+    (problem,) = project.write("lineage/fact/sales.yaml", MODULE + write).problems()
+    assert "writes to stage.clicks_dead, which the Lineage builds or reads" in problem
 
 
 def test_a_cycle_is_printed_with_the_line_that_closes_it(project: Any) -> None:

@@ -3,37 +3,44 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
 from pyspark.sql.connect.session import SparkSession
 
-from dwh_assets.config.sql_guard import check_predicate, check_query
+from dwh_assets.config.sql_query import Query
 from dwh_assets.model.errors import SqlRefused
 from dwh_assets.warehouse.session import query
 from tests.config.second_look import BLOCK, NAMES, dangers
-from tests.config.sql_corpus import TABLES, corpus
+from tests.config.sql_corpus import CHECKS, corpus
 from tests.config.sql_mutants import mutants
 
 _UNHURRIED = (HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large)
 QUICK = settings(max_examples=500, derandomize=True, database=None, deadline=None, suppress_health_check=_UNHURRIED)
-LONG = settings(max_examples=60_000, database=None, deadline=None, suppress_health_check=_UNHURRIED)
+AROUND = {"predicate": f"select 1 from {BLOCK} where ({{}}) and true", "aggregate": f"select {{}} as m from {BLOCK}"}
+LONG = settings(max_examples=30_000, database=None, deadline=None, suppress_health_check=_UNHURRIED)
 
 
-def rendered(text: str) -> str | None:
+def rendered(text: str, checker: str = "query") -> str | None:
     """What Spark would get to see, or none when the guard refuses; anything but a refusal is an error of the guard."""
     try:
-        query = check_query(text, TABLES, "x.sql")
+        accepted = CHECKS[checker](text)
     except SqlRefused:
         return None
+    if checker in AROUND:
+        return AROUND[checker].format(accepted)
+    query = accepted[1] if isinstance(accepted, tuple) else accepted
+    assert isinstance(query, Query)
     return query.render({**NAMES, **{table: NAMES[table] for table in query.tables}}, BLOCK)
 
 
-def assert_harmless(text: str) -> None:
-    if (seen := rendered(text)) is not None:
-        assert dangers(seen) == [], seen
+def assert_harmless(text: str, checker: str = "query") -> None:
+    if (seen := rendered(text, checker)) is not None:
+        assert dangers(seen, write=checker == "write") == [], seen
 
 
 @given(mutants())
@@ -42,23 +49,27 @@ def test_no_accepted_statement_reads_files_calls_java_sets_or_writes(text: str) 
     assert_harmless(text)
 
 
+@pytest.mark.parametrize("checker", ["view", "write", "predicate", "aggregate"])
+@given(data=st.data())
+@QUICK
+def test_nor_does_an_accepted_text_of_another_kind(checker: str, data: st.DataObject) -> None:
+    assert_harmless(data.draw(mutants(checker)), checker)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.timeout(1800)
-@given(mutants())
+@pytest.mark.parametrize("checker", CHECKS)
+@given(data=st.data())
 @LONG
-def test_nor_does_one_of_very_many(text: str) -> None:
-    assert_harmless(text)
+def test_nor_does_one_of_very_many(checker: str, data: st.DataObject) -> None:
+    assert_harmless(data.draw(mutants(checker)), checker)
 
 
 @given(st.text(alphabet=" ()'\"`\\/*-+;.,abr{}$\n1_", max_size=40))
 @QUICK
 def test_a_text_of_quotes_and_comments_is_refused_or_harmless(text: str) -> None:
     assert_harmless(f"select 1 {text} from {{{{ block }}}}")
-    try:
-        check_predicate(text)
-    except SqlRefused:
-        return
-    assert dangers(f"select 1 from {BLOCK} where ({text}) and true") == []
+    assert_harmless(text, "predicate")
 
 
 def test_the_second_look_sees_what_the_guard_refuses() -> None:
@@ -75,6 +86,17 @@ def _condemned(text: str) -> bool:
         return bool(dangers(seen))
     except Exception:  # noqa: BLE001 - sqlglot gives up on it: then it is no query either
         return True
+
+
+def test_what_spark_runs_as_a_script_is_refused(session: SparkSession, tmp_path: Path) -> None:
+    """Spark reads FROM .. JOIN .. REDUCE .. USING where sqlglot sees the alias of a table and the columns of a join."""
+    marks = {word: tmp_path / word for word in ("reduce", "map")}
+    tables = {BLOCK: session.range(1), "seen_2": session.range(1).toDF("customer")}
+    for word, mark in marks.items():
+        text = f"from {{{{ block }}}} b join dim.customer {word} (customer) using r'touch {mark}; cat'"
+        assert rendered(text) is None
+        query(session, text.replace("{{ block }}", BLOCK).replace("dim.customer", "seen_2"), tables).collect()
+    assert all(mark.exists() for mark in marks.values())
 
 
 COLUMNS = """
@@ -101,12 +123,16 @@ def suspects(text: str, plan: str) -> set[str]:
 
 def analysed(session: SparkSession, text: str) -> str | None:
     """The plan that Spark makes of a text over rows that come from no table; none when it makes none."""
-    rows = session.range(3).selectExpr(*re.split(r",\s+(?![^(]*\))", COLUMNS.strip()))
-    frame = query(session, text, dict.fromkeys((BLOCK, *NAMES.values()), rows))
+    frame = query(session, text, _rows(session))
     try:
         return frame._explain_string(extended=True).partition("== Analyzed")[2].partition("== Optimized")[0]  # pyright: ignore
     except PySparkException:
         return None
+
+
+def _rows(session: SparkSession) -> dict[str, DataFrame]:
+    rows = session.range(3).selectExpr(*re.split(r",\s+(?![^(]*\))", COLUMNS.strip()))
+    return dict.fromkeys((BLOCK, *NAMES.values()), rows)
 
 
 @pytest.mark.exhaustive

@@ -43,6 +43,7 @@ def test_a_full_disk_leaves_published_rows_intact_and_the_block_goes_on_when_the
     outcome = attempt(project.engine, lineage, "full.orders")
     assert outcome.result == "failed"
     assert "full" in outcome.text
+    assert str(small_disk) in outcome.text
     assert len(project.rows("full.orders")) == 10
     filler.unlink()
     assert [o.result for o in project.load()] == ["committed"]

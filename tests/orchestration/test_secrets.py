@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from dwh_assets.engine.engine import open_engine
 from dwh_assets.orchestration.instance import prepare_home
 from dwh_assets.orchestration.reconcile import report_forgotten
 from dwh_assets.warehouse.server import SparkServer, shared_environment
+from dwh_assets.warehouse.session import open_session
 from tests.cli.conftest import Project, environment, write_files
 from tests.conftest import run_sql
 from tests.ingest.secured import PASSWORD, SECURITY, USER, SecuredKafka
@@ -164,6 +166,26 @@ def test_a_password_is_nowhere_to_be_found(project: Project, canaries: str, run_
     assert any(file.name == "report.html" for file in files)
     assert any(file.name == "spark.log" for file in files)
     assert [str(file) for file in files if CANARY.encode() in file.read_bytes()] == []
+
+
+def test_what_a_crashed_server_leaves_is_for_its_owner_alone_and_holds_no_password(
+    canaries: str, run_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOP_URL", canaries)
+    home = run_folder / "crashing"
+    server = SparkServer(load_settings(home=home, spark_remote=None, spark_memory="1g"))
+    session = open_session(server.start(), canaries, str(home / "warehouse"))
+    session.sql("create namespace crashing").collect()
+    process = server.process()
+    assert process is not None
+    process.send_signal(signal.SIGSEGV)
+    process.wait(60)
+    (told,) = (home / "logs" / "crashes").iterdir()
+    assert told.parent.stat().st_mode & 0o077 == 0
+    assert "SIGSEGV" in told.read_text(errors="replace")
+    files = [file for file in home.rglob("*") if file.is_file()]
+    assert [str(file) for file in files if CANARY.encode() in file.read_bytes()] == []
+    assert [file.name for file in files if file.suffix == ".hprof" or file.name.startswith("core")] == []
 
 
 def test_a_server_that_is_started_does_not_inherit_passwords() -> None:

@@ -8,6 +8,7 @@ import time
 import uuid
 from pathlib import Path
 
+import psutil
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
@@ -52,9 +53,12 @@ class KafkaServer:
 
     def kill(self) -> None:
         """End it at once, as a crash would."""
-        if (process := self._server.process()) is not None:
+        if (process := self.process()) is not None:
             process.kill()
             process.wait()
+
+    def process(self) -> psutil.Process | None:
+        return self._server.process()
 
     def _launch(self, deadline: float) -> None:
         port = self._server.port() if (self._folder / "port").exists() else free_port()
@@ -114,6 +118,7 @@ class KafkaServer:
         jars = java.packages_folder(runtime, *PACKAGES)
         log = "-Dorg.slf4j.simpleLogger"
         options = [f"-Dkafka.logs.dir={self._folder}", f"{log}.defaultLogLevel=warn", f"{log}.showDateTime=true"]
+        options += java.crash_options(self._server.log.parent)
         return [str(runtime), "-Xmx512m", "-Xms128m", *options, "-cp", f"{jars}/*", *words]
 
     def _environment(self) -> dict[str, str]:

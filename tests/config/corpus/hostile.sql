@@ -321,10 +321,19 @@ select * from ((secret.t)) ;;
 table secret.t ;;
 select * from (table secret.t) ;;
 select 1 union table secret.t ;;
+select (table x) ;;
+select (table x) as a from {{ block }} ;;
+select * from {{ block }} where a = (table x) ;;
+select * from {{ block }} where a in (table x) ;;
+select * from {{ block }} where exists (table x) ;;
+with z as (table x) select * from z ;;
+select coalesce((table x), 1) from {{ block }} ;;
+select * from explode(table x) ;;
+select table x ;;
 select stage.sales.a from stage.sales ;;
 select * from {{ block }} for update ;;
 
-## query | scripts | QUERY TRANSFORM is not allowed|cannot be parsed|USING with a script
+## query | scripts | QUERY TRANSFORM is not allowed|cannot be parsed|USING with a script|USING may only hold
 select transform(a) using 'cat' from {{ block }} ;;
 select transform(a, b) using 'python evil.py' as (c string) from {{ block }} ;;
 select transform(a) row format delimited fields terminated by ',' using 'cat' as (b) from {{ block }} ;;
@@ -336,6 +345,29 @@ select map a using 'cat' from {{ block }} ;;
 select map(a) using 'cat' from {{ block }} ;;
 select map(a) using r'cat' from {{ block }} ;;
 select reduce(a) using "cat" from {{ block }} ;;
+from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x' ;;
+from {{ block }} b join dim.customer map (id) using R"touch /tmp/x" as (x string) ;;
+select * from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x' ;;
+select * from {{ block }} b join dim.customer map (id) using r'touch /tmp/x' ;;
+select * from {{ block }} b join dim.customer reduce (id) using R"touch /tmp/x" ;;
+select * from {{ block }} b join dim.customer reduce (id) using /* which */ r'touch /tmp/x' as (x string) ;;
+select * from {{ block }} b join dim.customer reduce (id)
+using -- columns
+r'touch /tmp/x' ;;
+select * from {{ block }} b join dim.customer reduce (id) using 'touch /tmp/x' ;;
+select * from {{ block }} b join dim.customer reduce (id) using "touch /tmp/x" ;;
+select * from {{ block }} b join dim.customer reduce (id) using r'touch' ' /tmp/x' ;;
+select * from {{ block }} b left semi join stage.sales map (id, a) USING r'touch /tmp/x' ;;
+select * from (select * from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x') x ;;
+with z as (from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x') select * from z ;;
+select transform(a) using r'cat' from {{ block }} ;;
+select transform(a) using R"cat" as (b string) from {{ block }} ;;
+from {{ block }} map a using r'cat' as b ;;
+from {{ block }} b reduce b.a using r'cat' ;;
+
+## query | a join by a string | USING with a script|USING may only hold
+select * from {{ block }} b join dim.customer reduce (id) using x'746f756368' ;;
+select * from {{ block }} b join dim.customer c using ('id') ;;
 
 ## query | settings put into the text | would put settings of the server
 select '${env:HOME}' ;;
@@ -383,6 +415,10 @@ select {fn upper('a')} ;;
 select {d '2026-01-01'} ;;
 select café from {{ block }} ;;
 select ｒeflect('a') ;;
+select a{{ block }} ;;
+select a{{ block }} where a > 1 ;;
+select * from {{ block }}a ;;
+select * from stage.sales{{ block }} ;;
 
 ## view | not a temporary view of one honest query | .
 create view v as select 1 ;;
@@ -399,6 +435,9 @@ create temporary view v tblproperties ('a' = 'b') as select 1 ;;
 create temporary view `v` as select 1 ;;
 create temporary view if not exists v as select 1 ;;
 create temporary view v as table secret.t ;;
+create temporary view v as select (table x) ;;
+create temporary view v as as select 1 ;;
+create temporary view v as select * from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x' ;;
 select 1 ;;
 
 ## write | writes that are not idempotent, or not of one table with a plain name | .
@@ -418,6 +457,13 @@ insert overwrite local directory '/tmp/x' using parquet select 1 ;;
 insert overwrite identifier('log.seen') select 1 ;;
 insert overwrite log.seen with (`path` = '/tmp') select 1 ;;
 insert overwrite log.seen table secret.t ;;
+insert overwrite table log.seen table x ;;
+insert overwrite log.seen select (table x) ;;
+insert overwrite log.seen select * from {{ block }} b join dim.customer reduce (id) using r'touch /tmp/x' ;;
+delete from log.seen where a in (table x) ;;
+delete from log.seen where a = (table x) ;;
+merge into log.seen t using (table x) s on t.a = s.a when matched then delete ;;
+merge into log.seen t using r'touch /tmp/x' s on t.a = s.a when matched then delete ;;
 insert overwrite log.seen from secret.t select * ;;
 insert overwrite log.seen select reflect('a', 'b') ;;
 insert overwrite log.seen select * from text.`/etc/passwd` ;;
@@ -463,6 +509,11 @@ a > 1 window w as (order by a) ;;
 a lateral view explode(b) t ;;
 map(a) using 'cat' ;;
 transform(a) using 'cat' ;;
+map(a) using r'cat' ;;
+(table x) ;;
+(table x) > 1 ;;
+a in (table x) ;;
+exists (table x) ;;
 {{ block }} ;;
 * ;;
 
@@ -479,3 +530,5 @@ sum(a); drop table x ;;
 sum(a) as b ;;
 sum(a) having true ;;
 count(input_file_name()) ;;
+sum((table x)) ;;
+sum(a) using r'cat' ;;

@@ -54,6 +54,7 @@ select a	,	b from {{ block }} ;;
 ## query | words, strings and numbers
 select `a b`, `select`, `x.y` from {{ block }} ;;
 select `a``b` from {{ block }} ;;
+select `table`, b.table from {{ block }} b ;;
 select 'it''s', 'it\'s', "double", "say \"x\"" from {{ block }} ;;
 select r'\d+', R"\w", x'0aff', X'00' from {{ block }} ;;
 select 'ünïcödé', '日本', '🙂' from {{ block }} ;;

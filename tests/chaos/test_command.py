@@ -1,0 +1,58 @@
+"""`dwh chaos` itself, with servers of its own that crash and freeze; the person's own settings lead nowhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import project_on
+
+NOWHERE = "sc://127.0.0.1:1"
+SERVERS = (
+    "feed@0.2=stage.orders+late postgres@0.5 freeze@1.5=kafka~1 apply@1.5 kafka@2.5 freeze@3=postgres~1 freeze@4=spark~1.5"
+    " spark@4.8 spark@4.9"
+)
+
+
+def chaos(folder: Path, *options: str, **environment: str) -> dict[str, Any]:
+    """What a run that nothing was lost in tells as JSON."""
+    command = [sys.executable, "-m", "dwh_assets.cli", "chaos", "--seed", "8", "--workers", "2", "--json", *options]
+    own = os.environ | {"DWH_SPARK_REMOTE": NOWHERE, "DWH_ALERT_SLACK": "http://127.0.0.1:1/yours"} | environment
+    ended = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return json.loads(ended.stdout)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1200)
+def test_no_row_is_lost_or_doubled_while_servers_of_its_own_crash_and_freeze(tmp_path: Path) -> None:
+    told = chaos(tmp_path, "--rounds", "2", "--faults", SERVERS, DWH_HOME=str(tmp_path / "yours"))
+    assert [(result["number"], result["findings"]) for result in told["rounds"]] == [(1, []), (2, [])]
+    assert not (tmp_path / "yours").exists()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1200)
+def test_a_copy_of_ones_own_lineage_holds_while_ones_own_warehouse_is_only_read(
+    postgres_url: str, template: str, tmp_path: Path
+) -> None:
+    with project_on(postgres_url, template, NOWHERE, tmp_path) as project:
+        project.deliver(range(1, 61))
+        before = project.ok("lineage", "diff").out
+        told = chaos(tmp_path, "--lineage", "--rows", "50", "--rounds", "2", **project.environment)
+        assert [result["findings"] for result in told["rounds"]] == [[], []]
+        assert all(result["blocks"] > 3 for result in told["rounds"])
+        assert project.ok("lineage", "diff").out == before
+
+
+def test_a_fault_that_hits_nobody_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dwh_assets.cli", "chaos", "--faults", "kill@1=7"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 2, ended.stdout + ended.stderr
+    assert "one of 0, 1, 2" in ended.stderr

@@ -1,0 +1,39 @@
+"""The ground of chaos is its own, whatever the person's own warehouse is set to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dwh_assets.chaos.ground import Ground
+from dwh_assets.config.settings import Settings
+
+URL = "postgresql://dwh:x@127.0.0.1:5432/chaos"
+YOURS = {
+    "DWH_SPARK_REMOTE": "sc://yours:15002",
+    "DWH_SPARK_MASTER": "spark://yours:7077",
+    "DWH_KAFKA_BOOTSTRAP": "yours:9092",
+    "DWH_ALERT_SLACK": "https://hooks.example.com/yours",
+    "DWH_ALERT_WEBHOOK": "https://alerts.example.com/yours",
+    "DWH_OPENLINEAGE_URL": "https://lineage.example.com/yours",
+    "DWH_WAREHOUSE": "s3://yours/warehouse",
+    "DWH_HOME": "/yours",
+}
+
+
+def test_nothing_of_the_persons_own_settings_counts_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in YOURS.items():
+        assert name.removeprefix("DWH_").lower() in Settings.model_fields
+        monkeypatch.setenv(name, value)
+    (tmp_path / "dwh.toml").write_text('spark_options = {"spark.executor.memory" = "64g"}\nlog_format = "json"\n')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("DWH_PROJECT", str(tmp_path))
+    ground = Ground(tmp_path / "home", streams=False)
+    settings = ground.settings(URL, 3)
+    assert (settings.home, settings.slots, settings.spark_remote) == (tmp_path / "home", 3, None)
+    own = {name.removeprefix("DWH_").lower() for name in ground.environment(URL)}
+    for name, field in Settings.model_fields.items():
+        if name not in own:
+            assert getattr(settings, name) == field.get_default(), name
+    assert "yours" not in str(ground.environment(URL))
