@@ -101,7 +101,7 @@ def test_the_worker_starts_and_loads_what_a_steward_has_applied_and_a_viewer_cha
     given = {name[4:].lower(): value for name, value in project.environment.items() if name.startswith("DWH_")}
     with warehouse(load_settings(**given)) as engine, start(engine, False, threading.Event()):
         pass  # what `dwh up` does before its loop
-    assert "is parked" in project.dwh("run", "--until-dry").err
+    assert "parked: fact.orders" in project.dwh("run", "--until-dry").err
     assert project.block_of("fact.orders", 2)["status"] == "committed"
     project.environment["DWH_POSTGRES_URL"] = login(owner, "viewer")
     refused = project.dwh("skip", "fact.orders", "--reason", "a test")
