@@ -106,8 +106,8 @@ def _iceberg_rows(engine: Engine, source: SourceTable, rows: int) -> pa.Table:
 def _postgres_rows(
     url: str, relation: str, position: tuple[str, str], rows: int
 ) -> tuple[list[tuple[str, str]], list[tuple[object, ...]]]:
-    schema, _, table = relation.rpartition(".")
     """Values as Postgres writes them, so that it takes them back whatever their types are, json for example."""
+    schema, _, table = relation.rpartition(".")
     kinds = """select attname, format_type(atttypid, atttypmod), atttypid from pg_attribute
         where attrelid = %s::regclass and attnum > 0 and not attisdropped order by attnum"""
     with psycopg.connect(url) as connection:
