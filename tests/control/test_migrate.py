@@ -121,3 +121,15 @@ def test_views_are_renewed_together_and_do_not_stop_a_later_migration(empty: Dat
     view.write_text("-- One.\ncreate view dwh.v as select x + 1 as x from dwh.a;")
     assert migrate(empty, Schema([first, second], [view, upon])) == ["views"]
     assert [row["viewname"] for row in empty.fetch(_VIEWS)] == ["v", "w"]
+
+
+def test_a_migration_may_name_its_earlier_text_and_no_other(empty: Database, tmp_path: Path) -> None:
+    file = tmp_path / "0001_core.sql"
+    file.write_text("create table dwh.a (x bigint);")
+    migrate(empty, Schema([file], []))
+    (applied,) = empty.fetch("select checksum from dwh.migration where version = 1")
+    file.write_text(f"-- earlier: {applied['checksum']}\ncreate table dwh.a (x integer);")
+    assert migrate(empty, Schema([file], [])) == []
+    file.write_text(f"-- earlier: {'0' * 64}\ncreate table dwh.a (x integer);")
+    with pytest.raises(ConfigError, match="was changed after it was applied"):
+        migrate(empty, Schema([file], []))

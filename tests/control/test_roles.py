@@ -207,7 +207,6 @@ def owned(empty_url: str) -> Iterator[str]:
     """The URL of a database whose owner may create roles, and nothing else that a superuser may."""
     parts = conninfo_to_dict(empty_url)
     run_sql(empty_url, "create role landlord login createrole password 'secret-landlord'")
-    run_sql(empty_url, 'grant set on parameter "dwh.expiring_events" to landlord')
     for role in ("dwh_owner", *ROLES.values()):  # as if it had made them
         run_sql(empty_url, f"do $$ begin create role {role}; exception when duplicate_object then end $$")
         run_sql(empty_url, f"grant {role} to landlord with admin true, inherit false, set false")

@@ -1,4 +1,5 @@
 -- Reports, vocabularies and an event log that only grows.
+-- earlier: 6d9f7e8d7db95b0c22f8ab020e05b1f05909b78a09876528027f6f3ff7ca689d
 
 -- The event log is append-only, for its owner too: it is what proves who did what, so no statement may change it by mistake.
 -- The rights of everyone else are taken away, and a trigger refuses what the owner could still do.
@@ -21,16 +22,17 @@ create trigger event_log_is_append_only before update or delete or truncate on d
 -- Always: also in a session that has switched ordinary triggers off, as replication and restores do.
 alter table dwh.event_log enable always trigger event_log_is_append_only;
 
--- The one way to remove events. The setting that the trigger asks for belongs to this function: Postgres sets it when the
--- function begins and takes it back when it ends, also by an error, so nothing else in the transaction profits from it. Whoever sets
+-- The one way to remove events. What the trigger asks for is set here for this transaction and taken back before the end; an error
+-- takes it back too, so nothing else in the transaction profits from it. Whoever sets
 -- it by hand means to; against an owner who means to there is no guard inside a database. It runs with its owner's rights, so that
 -- a role for maintenance needs no right to delete, only to execute it. The event that tells why a block is parked stays as long as
 -- that is so. At most so many go at a time, the oldest first; it leaves an event that says what it did.
 create function dwh.expire_events(before timestamptz, most bigint default null) returns bigint language plpgsql security definer
-    set search_path = pg_catalog, pg_temp set dwh.expiring_events = 'yes' as $$
+    set search_path = pg_catalog, pg_temp as $$
 declare
     gone bigint;
 begin
+    perform set_config('dwh.expiring_events', 'yes', true);
     delete from dwh.event_log e where e.id in (
         select o.id from dwh.event_log o
         where o.at < before
@@ -38,6 +40,7 @@ begin
         order by o.at limit most
     );
     get diagnostics gone = row_count;
+    perform set_config('dwh.expiring_events', 'no', true);
     if gone > 0 then
         insert into dwh.event_log (kind, code, who, text)
         values ('information', 'EXPIRED', session_user, format('%s events before %s were removed', gone, before));
