@@ -182,7 +182,7 @@ def _counts(staged: StagedAttempt, stats: list[BlockStats]) -> RowCounts:
 
 def _interrupted(engine: Engine, claim: Claim) -> None:
     """Someone ended the attempt: Spark's job goes with it, and the block is free at once instead of when its lease runs out."""
-    engine.interrupt_session()
+    engine.end_session()
     engine.claims.fail(claim, "interrupted by hand; the block is loaded again when it is next due", counts=False)
     _drop_branches(engine, claim)
     logger.warning("%s was interrupted", claim.label)

@@ -44,7 +44,7 @@ from dwh_assets.sources.source import Source
 from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.object_store import object_store
 from dwh_assets.warehouse.server import SparkServer
-from dwh_assets.warehouse.session import open_session
+from dwh_assets.warehouse.session import end_session, open_session
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
@@ -58,7 +58,8 @@ class Engine:
         self.postgres_url = postgres_url
         self.id = uuid.uuid4()
         self.worker = f"{socket.gethostname()}-{os.getpid()}-{self.id.hex[:6]}"  # free_lost_topics.sql knows it so
-        size, idle = settings.slots * 2 + 4, settings.lease_seconds
+        # Whoever is stopped inside a transaction must not keep its locks from those who take over.
+        size, idle = settings.slots * 2 + 4, min(settings.lease_seconds, settings.silence_seconds)
         self.database = Database(postgres_url, deadline=settings.deadline_seconds, size=size, idle=idle)
         self.topics = TopicStore(self.database)
         self.claims = ClaimStore(self.database, self.worker, settings.lease_seconds)
@@ -110,10 +111,12 @@ class Engine:
         """Open a new session next time: this one lost its server."""
         self._sessions.remote = None
 
-    def interrupt_session(self) -> None:
-        """End the jobs of this thread's session."""
+    def end_session(self) -> None:
+        """End this thread's session with its jobs; the next one that is asked for is new."""
         if getattr(self._sessions, "remote", None) is not None and self.spark.running():
-            self._sessions.session.interruptAll()
+            end_session(self._sessions.session)
+            self._opened.remove(self._sessions.session)
+        self.forget_session()
 
     def source(self, name: str, lineage: Lineage, reader: Module | None = None) -> Source:
         """A table as a source of rows, built here or not. `reader` is the module whose base it is: its file says which columns

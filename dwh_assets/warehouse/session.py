@@ -111,9 +111,23 @@ def _opening(session: SparkSession) -> Iterator[None]:
         with spark_errors():
             yield
     except Exception:
-        atexit.unregister(session.client._cleanup_ml_cache)
-        session.client._channel.close()
+        _leave(session)
         raise
+
+
+def end_session(session: SparkSession) -> None:
+    """End its jobs, and itself: a job that is still on its way to the server would begin after it was interrupted, and go on
+    although nobody waits for it. A session that has ended takes none."""
+    with spark_errors():
+        session.interruptAll()
+        session.client.release_session()
+    _leave(session)
+
+
+def _leave(session: SparkSession) -> None:
+    """Not by `stop`, which waits for threads that all sessions share."""
+    atexit.unregister(session.client._cleanup_ml_cache)
+    session.client._channel.close()
 
 
 def _quiet_loggers() -> None:

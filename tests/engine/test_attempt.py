@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 from dwh_assets.config.machine import free_port
 from dwh_assets.control.claims import ClaimStore
@@ -17,6 +18,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.loop import Loop
 from dwh_assets.model.block import Claim
 from dwh_assets.model.errors import PointerTaken
+from dwh_assets.warehouse.session import Session
 from tests.engine.project import Project, rows, settings_of
 
 
@@ -149,3 +151,14 @@ def test_a_block_is_taken_back_though_its_transform_is_gone(own_project: Project
     own_project.acts().ask_restatement("gone.rows", 1, 1, "rollback", "a test")
     assert attempt(own_project.engine, own_project.engine.lineage.active(), "gone.rows", force=True).result == "committed"
     assert own_project.rows("gone.rows") == []
+
+
+def test_a_job_that_reaches_spark_after_its_session_was_ended_is_not_begun(project: Project) -> None:
+    engine = project.engine
+    before = engine.session()
+    engine.end_session()
+    late = Session(connection=f"{engine.spark.start()}/;session_id={before.session_id}")
+    with pytest.raises(SparkConnectGrpcException, match="SESSION_CLOSED"):
+        late.range(3).count()
+    late.client._channel.close()
+    assert engine.session().range(3).count() == 3

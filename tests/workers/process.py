@@ -20,7 +20,7 @@ SETTINGS = load_settings(beat_seconds=BEAT, silence_seconds=SILENCE, expiry_seco
 
 def main(url: str, folder: Path) -> None:
     logging.basicConfig(level=logging.INFO)
-    database = Database(url, deadline=5)
+    database = Database(url, deadline=5, idle=SILENCE)
     handlers = {"gate": lambda job: gate(folder, job)}
     worker = Worker(database, open_bus(database, SETTINGS), handlers, SETTINGS, lambda: outdated(folder))
     (folder / f"{os.getpid()}.id").write_text(str(worker.id))
