@@ -12,7 +12,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 import grpc
 from pyspark.errors import PySparkException
-from pyspark.errors.exceptions.connect import SparkConnectGrpcException
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException, UnknownException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.client.retries import DefaultPolicy
@@ -25,6 +25,7 @@ from dwh_assets.warehouse.catalog import CATALOG
 from dwh_assets.warehouse.damage import damaged_files
 from dwh_assets.warehouse.object_store import ObjectStore
 
+logger = logging.getLogger(__name__)
 SESSION_DEFAULTS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.adaptive.enabled": "true",
@@ -120,7 +121,11 @@ def end_session(session: SparkSession) -> None:
     although nobody waits for it. A session that has ended takes none."""
     with spark_errors():
         session.interruptAll()
-        session.client.release_session()
+        try:
+            session.client.release_session()
+        except UnknownException as error:
+            # It stumbles over the books of a job that was not begun yet, after it has interrupted it and closed the session.
+            logger.info("%s", error)
     _leave(session)
 
 
