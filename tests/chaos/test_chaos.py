@@ -24,7 +24,7 @@ def test_without_its_protections_a_warehouse_fails_and_the_schedule_is_shrunk(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DWH_UNPROTECTED", "token,position,pointer")
-    ran = run(scene, SEED, [1, 2, 3], tries=1, fixed=parse(SLEEPERS))
+    ran = run(scene, SEED, range(1, 11), tries=1, fixed=parse(SLEEPERS))  # until one fails: who meets whom is the race of a round
     assert ran.failed is not None
     assert ran.shortest is not None
     assert len(ran.shortest) <= len(ran.failed.schedule)

@@ -7,6 +7,8 @@ import shutil
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
+
 from dwh_assets.demo.events import Message, WebEvents
 from dwh_assets.demo.feed import Feed
 from dwh_assets.sources.kafka.server import KafkaServer
@@ -14,13 +16,14 @@ from tests.engine.project import Project
 
 ROOT = Path(__file__).parents[2]
 TABLE = "stage.web_events"
+TOPIC = "web-events-of-this-test"  # other tests feed the demo's own
 
 
 def declare(project: Project, brokers: str) -> None:
     """The files of the demo, with the broker of this run."""
     shutil.copytree(ROOT / "lineage/schemas", project.folder / "lineage/schemas")
     source = (ROOT / "lineage/sources/events.yaml").read_text()
-    named = source.replace("topic: web-events", f"topic: web-events\n    brokers: ['{brokers}']")
+    named = source.replace("topic: web-events", f"topic: {TOPIC}\n    brokers: ['{brokers}']")
     project.write("lineage/sources/events.yaml", named)
     project.write("lineage/stage/web_events.yaml", (ROOT / "lineage/stage/web_events.yaml").read_text())
     project.apply()
@@ -35,7 +38,10 @@ def declared(message: Message) -> str | None:
     return event["event_id"] if event["version"] < 3 else None
 
 
-def test_what_the_demo_sends_is_in_its_stage_table_once_or_a_dead_letter(project: Project, kafka: KafkaServer) -> None:
+def test_what_the_demo_sends_is_in_its_stage_table_once_or_a_dead_letter(
+    project: Project, kafka: KafkaServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("dwh_assets.demo.topic.TOPIC", TOPIC)
     engine, brokers = project.engine, kafka.start()
     feed = Feed(engine.catalog, engine.postgres_url, seed=3, scale=0.1, past=timedelta(minutes=1), brokers=brokers)
     feed.prepare(engine.database.clock() - timedelta(minutes=7))
