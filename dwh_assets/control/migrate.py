@@ -46,6 +46,8 @@ def prepare(database: Database, schema: Schema | None = None) -> None:
     """For those who come to use a control store: an empty database becomes one, an earlier one is left to `dwh upgrade`, which
     makes a backup first. Views are renewed: they hold nothing."""
     schema = schema or Schema()
+    if _is_current(database, schema):
+        return  # one look, as every command begins with this
     if not _is_empty(database) and (pending := pending_migrations(database, schema)):
         raise ConfigError(
             f"the control database {database.place} is of an earlier version: {', '.join(pending)} must be applied to it.\n"
