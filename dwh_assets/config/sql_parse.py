@@ -10,7 +10,7 @@ import sqlglot
 from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
-from dwh_assets.config.sql_text import classify, disagreement, line_of, text_problems
+from dwh_assets.config.sql_text import classify, disagreement, line_of, text_problems, word_problems
 from dwh_assets.model.errors import SqlRefused
 
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}", re.DOTALL)
@@ -46,6 +46,8 @@ def parse_statement(text: str, name: str) -> Statement:
         raise refused(name, text, [(stuck, _why_stuck(text, stuck))])
     if (offset := classes.find("v")) >= 0:
         raise refused(name, text, [(offset, "holds a parameter without a value")])
+    if problems := [*word_problems(text, classes)]:
+        raise refused(name, text, problems)
     blocks = frozenset(m.start() for m in _PLACEHOLDER.finditer(text) if classes[m.start()] == "p")
     plain = re.sub(r"\{\{[ \t]*block[ \t]*\}\}", lambda m: _stand_in(m, classes), text)
     words = _words(plain, text, name)

@@ -21,6 +21,11 @@ _PIECE = re.compile(
       | (?P<w>[A-Za-z0-9_\s.,()\[\]<>=!+\-*/%&|^~:;])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
+_NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:bd|[lsyfd])?(?![\w.])", re.IGNORECASE | re.ASCII)
+_NUMBER_BEGINS = re.compile(r"(?<![\w.])\.?\d", re.ASCII)
+_LOOSE_DOT = re.compile(r"(?<!\d)\.(?!\s*[\w*])|(?<=\d)\.(?=\s*[({])", re.ASCII)
+_LOOSE_COMMA = re.compile(r",(?=\s*(?:[,)\]]|$))", re.ASCII)
+_MASKS = {"w": None, "s": "'", "q": "q", "p": "{", "v": "{"}
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING)
 _HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
 
@@ -38,6 +43,21 @@ def text_problems(text: str) -> Iterator[tuple[int, str]]:
         yield offset, "${...} is not allowed: Spark would put settings of the server in its place"
     if match := re.search(r"--[^\r\n]*\\(?=[\r\n])", text):
         yield match.start(), "a comment that ends in a backslash goes on in the next line for Spark; remove the backslash"
+
+
+def word_problems(text: str, classes: str) -> Iterator[tuple[int, str]]:
+    """Words of the code that sqlglot passes over or cuts in two, and Spark does not: (offset, reason)."""
+    code = "".join(_MASKS.get(kind, " ") or letter for letter, kind in zip(text, classes, strict=True))
+    for begin in _NUMBER_BEGINS.finditer(code):
+        if not _NUMBER.match(code, begin.start()):
+            yield (
+                begin.start(),
+                "a word that begins with a digit is a name for Spark; put it in backticks, or a space behind the number",
+            )
+    for dot in _LOOSE_DOT.finditer(code):
+        yield dot.start(), "a dot with no name behind it"
+    for comma in _LOOSE_COMMA.finditer(code):
+        yield comma.start(), "a comma with nothing behind it"
 
 
 def classify(text: str) -> tuple[str, int | None]:

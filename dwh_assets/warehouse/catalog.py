@@ -150,7 +150,7 @@ class Catalog:
             ) from error
 
 
-_NONSENSE = (
+NONSENSE = (  # what readers raise who meet bytes that make no sense
     *(ValueError, EOFError, LookupError, AssertionError, TypeError, ValidationError),
     *(struct.error, zlib.error, UnicodeError, MemoryError, OverflowError),
 )
@@ -161,7 +161,7 @@ def sound(place: str) -> Iterator[None]:
     """What a reader of metadata raises when it reads nonsense is damage, whatever it calls it."""
     try:
         yield
-    except _NONSENSE as error:
+    except NONSENSE as error:
         raise DamagedData(
             f"a file of metadata is damaged: {place} ({type(error).__name__}).\n"
             "Nothing was written and no cursor moved. Restore the file, or the warehouse folder, from a copy."

@@ -8,14 +8,15 @@ from datetime import datetime
 from decimal import Decimal
 
 import pyarrow as pa
+from pyiceberg.exceptions import ResolveError
 from pyiceberg.expressions import AlwaysTrue, BooleanExpression, GreaterThanOrEqual, LessThanOrEqual
-from pyiceberg.io.pyarrow import ArrowScan
+from pyiceberg.io.pyarrow import ArrowScan, UnsupportedPyArrowTypeException
 from pyiceberg.table import FileScanTask, Table
 from pyiceberg.types import DecimalType
 
 from dwh_assets.model.errors import DamagedData
 from dwh_assets.warehouse.bounds import Value
-from dwh_assets.warehouse.catalog import Catalog
+from dwh_assets.warehouse.catalog import NONSENSE, Catalog
 from dwh_assets.warehouse.file_stats import FileStat
 from dwh_assets.warehouse.manifests import snapshot_of_id
 
@@ -54,11 +55,18 @@ def read_columns(
 def _batches(reader: ArrowScan, task: FileScanTask) -> list[pa.RecordBatch]:
     try:
         return list(reader.to_record_batches([task]))
-    except pa.ArrowInvalid as error:
+    except (pa.ArrowException, OSError, ResolveError, UnsupportedPyArrowTypeException, *NONSENSE) as error:
+        if _is_of_the_disk(error):
+            raise
         raise DamagedData(
             f"a data file is damaged: {task.file.file_path}; nothing was published.\n"
             "Restore the file from a backup, or load its block again (dwh repair)."
         ) from error
+
+
+def _is_of_the_disk(error: Exception) -> bool:
+    """No file, no room, no answer. A page that makes no sense is an OSError too, for Arrow, but without a number."""
+    return isinstance(error, OSError) and (type(error) is not OSError or error.errno is not None or "AWS Error" in str(error))
 
 
 def _condition(table: Table, within: Sequence[Span]) -> BooleanExpression:

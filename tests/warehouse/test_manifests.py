@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyiceberg.types import TimestamptzType
 
-from dwh_assets.model.errors import SourceError
+from dwh_assets.model.errors import DamagedData, SourceError
 from dwh_assets.warehouse.bounds import exact_bound
 from dwh_assets.warehouse.branches import fork
 from dwh_assets.warehouse.catalog import Catalog
 from dwh_assets.warehouse.manifests import data_files, staged
 from dwh_assets.warehouse.publish import Pointer, next_metadata, snapshot_of
 from dwh_assets.warehouse.reading import Span, read_columns
-from tests.warehouse.writing import BIG, NOON, append, row, stage
+from tests.warehouse.writing import BIG, NOON, SALES, append, row, stage
 
 Publish = Callable[[Pointer], bool]
 
@@ -67,6 +68,28 @@ def test_files_can_be_read_one_by_one_and_within_a_span(catalog: Catalog, sales:
     assert read_ids(catalog, sales, snapshot, within=[Span("id", BIG + 2, BIG + 4)]) == [2, 3, 4]
     assert read_ids(catalog, sales, snapshot, within=[Span("pos", NOON + timedelta(hours=5))]) == [5]
     assert read_ids(catalog, sales, snapshot, within=[Span("id", high=BIG + 4)], files=late) == [3, 4]
+
+
+@pytest.mark.parametrize("bit", [1, 16, 128])
+def test_a_data_file_with_a_flipped_bit_is_read_or_named_as_damaged(
+    catalog: Catalog, sales: str, publish: Publish, bit: int
+) -> None:
+    snapshot = load(catalog, sales, 1, range(20), publish)
+    [file] = data_files(catalog, sales, snapshot)
+    path = Path(file.path.removeprefix("file://").removeprefix("file:"))
+    whole = path.read_bytes()
+    told = [text for offset in range(4, len(whole), 13) if (text := _told_of(catalog, snapshot, path, whole, offset, bit))]
+    assert told
+    assert all(path.name in text for text in told)
+
+
+def _told_of(catalog: Catalog, snapshot: int, path: Path, whole: bytes, offset: int, bit: int) -> str | None:
+    path.write_bytes(whole[:offset] + bytes([whole[offset] ^ bit]) + whole[offset + 1 :])
+    try:
+        list(read_columns(catalog, SALES, snapshot, ["pos", "id", "segment"]))
+    except DamagedData as error:
+        return str(error)
+    return None
 
 
 def test_an_expired_snapshot_is_said_to_be_so(catalog: Catalog, sales: str) -> None:

@@ -378,7 +378,7 @@ select `${x}` from {{ block }} ;;
 select 1 -- ${env:HOME} ;;
 select 1 /* ${env:HOME} */ ;;
 
-## query | texts that two readers could cut in two ways | not closed|in two ways|goes on in the next line|invisible|is not allowed|is not known|reserved|only stand where|cannot be parsed
+## query | texts that two readers could cut in two ways | not closed|in two ways|goes on in the next line|invisible|is not allowed|is not known|reserved|only stand where|cannot be parsed|a name for Spark|no name behind|nothing behind
 select 1 /* a /* b */ , 2 */ ;;
 select 1 /* /*+ */ , reflect('a') /* */ ;;
 select 1 -- a \
@@ -419,6 +419,12 @@ select a{{ block }} ;;
 select a{{ block }} where a > 1 ;;
 select * from {{ block }}a ;;
 select * from stage.sales{{ block }} ;;
+select 1input_file_name() ;;
+select 0reflect('a', 'b') from {{ block }} ;;
+select 1.5reflect('a', 'b') ;;
+select a from {{ block }} where a like anybuiltin. ('x%', 'y%') ;;
+select a. from {{ block }} where true and b. ;;
+select coalesce(a, ) from {{ block }} ;;
 
 ## view | not a temporary view of one honest query | .
 create view v as select 1 ;;
@@ -482,6 +488,7 @@ merge into log.seen t using dim.customer s on reflect('a', 'b') = 'x' when match
 merge into log.seen t using dim.customer s on t.a = s.a when matched then update set x = reflect('a', 'b') ;;
 merge into log.seen t using dim.customer s on t.a = s.a when not matched then insert (a) values (java_method('a', 'b')) ;;
 merge into log.seen t using dim.customer s on t.a = s.a when matched and reflect('a', 'b') = 'x' then delete ;;
+insert overwrite log.  {{ block }} ;;
 
 ## predicate | not one condition on one row | .
 a) or (1 = 1 ;;
@@ -516,6 +523,8 @@ a in (table x) ;;
 exists (table x) ;;
 {{ block }} ;;
 * ;;
+amount > 0reflect('a', 'b') ;;
+amount > 0, ;;
 
 ## aggregate | not one sum of rows | .
 a ;;
@@ -532,3 +541,4 @@ sum(a) having true ;;
 count(input_file_name()) ;;
 sum((table x)) ;;
 sum(a) using r'cat' ;;
+count(distinct customer_id), ;;

@@ -52,6 +52,7 @@ select 'a;b' as t from {{ block }} ;;
 select a	,	b from {{ block }} ;;
 
 ## query | words, strings and numbers
+select 1., .5, 1e-5, 2.5e+3d, 10L, 7BD, 1.5bd, xs[0], t . a, `1st`, a.`b`, a.* from {{ block }} t ;;
 select `a b`, `select`, `x.y` from {{ block }} ;;
 select `a``b` from {{ block }} ;;
 select `table`, b.table from {{ block }} b ;;
