@@ -20,7 +20,7 @@ from dwh_assets.engine.apply import apply
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_late_rows
 from dwh_assets.engine.loop import Loop
-from dwh_assets.engine.restate import late_spans, restate, stale_spans
+from dwh_assets.engine.restate import Span, late_spans, restate, stale_spans
 from dwh_assets.engine.verify import verify
 from dwh_assets.model.errors import Terminal
 from dwh_assets.model.module import Check, Lineage, Module
@@ -118,18 +118,37 @@ def expire_leases(engine: Engine) -> None:
 def settle(engine: Engine) -> list[str]:
     """Load until nothing is left, late rows and what is stale included; what verify, and recovery, have to say then."""
     lineage = engine.lineage.active()
+    late: dict[str, int] = {}
+    spans: list[Span] = []
     for _ in range(PASSES):
-        find_late_rows(engine, lineage)
-        if not _run_dry(engine):
-            return [f"I7: the loop was not dry after {DRY_SECONDS:.0f} s; recovery needs a person"]
+        if not _run_dry_and_planned(engine):
+            return [f"I7: the loop was not dry after {DRY_SECONDS:.0f} s; recovery needs a person", *_unplanned(engine)]
+        late = find_late_rows(engine, lineage)  # rows of no block have no span: only the next run plans and loads them
         spans = late_spans(engine, lineage) or stale_spans(engine, lineage)
-        if not spans:
+        if not spans and not late:
             break
         for span in spans:
             restate(engine, lineage, ActStore(engine.database, WHO), span, "chaos: late or stale")
     else:
-        return [f"I7: blocks are late or stale after {PASSES} restatements"]
+        waits = ", ".join([*(f"{topic} has {rows} late rows" for topic, rows in late.items()), *(span.topic for span in spans)])
+        return [f"I7: rows or blocks are late or stale after {PASSES} passes: {waits}"]
     return [*_waiting(engine), *_verified(engine, lineage)]
+
+
+def _run_dry_and_planned(engine: Engine) -> bool:
+    """A topic whose plan has just failed has nothing that is due, but it is not loaded: it is planned again."""
+    until = time.monotonic() + DRY_SECONDS
+    while _run_dry(engine):
+        if not _unplanned(engine):
+            return True
+        if time.monotonic() > until:
+            return False
+        time.sleep(engine.settings.tick_seconds)
+    return False
+
+
+def _unplanned(engine: Engine) -> list[str]:
+    return [f"I7 {row['topic']}: could not be planned: {row['problem']}" for row in engine.database.fetch(sql("failed_plans"))]
 
 
 def _run_dry(engine: Engine) -> bool:

@@ -25,12 +25,12 @@ BLOCKS = 1000  # newest committed blocks of a topic that are watched
 
 def find_late_rows(engine: Engine, lineage: Lineage) -> dict[str, int]:
     """Count late rows in the newest blocks of every topic; returns the topics that have some."""
-    modules = {m.name: m for m in lineage.modules if m.active and not processor_named(m.processor).whole}
+    modules = _watched(lineage)
     by_topic: dict[tuple[str, str, str | None], list[Row]] = defaultdict(list)
     for row in engine.database.fetch(sql("watched_blocks"), blocks=BLOCKS):
         if row["module"] in modules:
             by_topic[row["topic"], row["module"], row["shard"]].append(row)
-    found = _beyond_the_cursor(engine, lineage, modules)
+    found = find_overlooked_rows(engine, lineage)
     for (topic, module, shard), rows in by_topic.items():
         count = _find(engine, lineage, modules[module], topic, shard, rows)
         if count:
@@ -38,9 +38,13 @@ def find_late_rows(engine: Engine, lineage: Lineage) -> dict[str, int]:
     return found
 
 
-def _beyond_the_cursor(engine: Engine, lineage: Lineage, modules: dict[str, Module]) -> dict[str, int]:
-    """The topic is searched again from its cursor, so that such rows are planned like others."""
-    found = overlooked(engine, lineage, modules)
+def _watched(lineage: Lineage) -> dict[str, Module]:
+    return {m.name: m for m in lineage.modules if m.active and not processor_named(m.processor).whole}
+
+
+def find_overlooked_rows(engine: Engine, lineage: Lineage) -> dict[str, int]:
+    """Let topics be searched again from their cursor that have rows in no block, so that these are planned like others."""
+    found = overlooked(engine, lineage, _watched(lineage))
     for row, count in found:
         _search_again(engine, row, count)
     return {row["topic"]: count for row, count in found}

@@ -15,6 +15,7 @@ from dwh_assets.engine.alerts import AlertRounds, alert_round
 from dwh_assets.engine.attempt import Outcome, attempt
 from dwh_assets.engine.audit_rounds import AuditRounds
 from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.late import find_overlooked_rows
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
 from dwh_assets.model.errors import DwhError, Transient
@@ -36,6 +37,7 @@ class Loop:
 
     def __post_init__(self) -> None:
         self._swept = 0.0
+        self._looked_after = 0  # so many blocks, for rows that belong to none
         self.audits = AuditRounds(self.engine, lambda: self._crowded)
         self._lineage = Lineage((), ())
         self._crowded = False  # topics are due that have no slot
@@ -67,7 +69,8 @@ class Loop:
                 away = None
                 alerts.begin_if_due()
                 self._start(pool, running, due)
-                if not running and until_dry and not due and not any(map(self._is_recent, self._setbacks.values())):
+                rests = not running and not due and not any(map(self._is_recent, self._setbacks.values()))
+                if until_dry and rests and not self._finds_more(committed):
                     return committed
                 committed += self._collect(running)
             wait(running.values())
@@ -77,6 +80,19 @@ class Loop:
     def _is_recent(self, since: float) -> bool:
         """What is away is waited for as long as the deadline by a loop that is to end."""
         return time.monotonic() - since < self.engine.settings.deadline_seconds
+
+    def _finds_more(self, committed: int) -> bool:
+        """Rows that came behind a block while it waited or ran lie below what its topic was searched to, so that no tick plans
+        them; the sweep that began this run could not tell them from the rows of that block. They are not left to the next run."""
+        if committed == self._looked_after:
+            return False
+        try:
+            found = find_overlooked_rows(self.engine, self._lineage)
+        except Transient as error:
+            logger.warning("rows beyond the cursors could not be looked for: %s", error)
+            return True  # the next tick waits for what is away
+        self._looked_after = committed
+        return bool(found)
 
     def tick(self) -> tuple[Lineage, list[Row]]:
         """Observe, decide, plan; returns the Lineage in force and the topics that are due."""

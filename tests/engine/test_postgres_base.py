@@ -87,3 +87,13 @@ def test_a_row_that_commits_between_the_count_and_the_read_is_read_and_told_as_l
         assert [row[0] for row in loaded.rows(SHOP, "id")] == [1, 2, 4, 5, 7, 8, 100]
         loaded.restate(SHOP, 3)
     assert loaded.verify() == []
+
+
+def test_a_run_that_ends_when_all_is_loaded_loads_rows_that_came_behind_a_planned_block(loaded: Project) -> None:
+    insert(loaded, at(20), 20)
+    loaded.tick()
+    assert [block["status"] for block in loaded.blocks(SHOP)][-1] == "planned"
+    insert(loaded, at(25), 25)  # behind the block, but below what its topic was searched to: nothing newer is ever seen
+    loaded.load()
+    assert [row[0] for row in loaded.rows(SHOP, "id")] == [1, 2, 4, 5, 7, 8, 20, 25]
+    assert loaded.verify() == []

@@ -1,0 +1,45 @@
+"""The closing of a round: nothing that was found in the meantime is left out when the tables are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dwh_assets.chaos import scene as closing
+from dwh_assets.chaos.content import contents, differences
+from dwh_assets.chaos.scene import Scene, opened, settle
+from dwh_assets.engine.engine import Engine
+from dwh_assets.engine.loop import Loop
+
+LATER = "crm.customers+more"
+
+
+@pytest.fixture
+def engine(scene: Scene) -> Iterator[Engine]:
+    """All rows are there but the newest customers."""
+    with scene.ground.clone("closing") as url, opened(scene.ground, url) as engine:
+        scene.feed_all(engine, [LATER])
+        yield engine
+
+
+def test_rows_that_came_behind_a_block_that_a_dead_worker_left_are_loaded(scene: Scene, engine: Engine) -> None:
+    Loop(engine).tick()  # plans the first block of the customers, and nobody loads it
+    scene.feed(engine, LATER)
+    assert settle(engine) == []
+    assert differences(scene.expected, contents(engine, scene.lineage)) == []
+
+
+def test_rows_that_are_found_only_when_the_loop_has_ended_are_loaded(
+    scene: Scene, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_dry = closing._run_dry
+
+    def and_then_rows_come(engine: Engine) -> bool:
+        ended = run_dry(engine)
+        scene.feed(engine, LATER)
+        return ended
+
+    monkeypatch.setattr(closing, "_run_dry", and_then_rows_come)
+    assert settle(engine) == []
+    assert differences(scene.expected, contents(engine, scene.lineage)) == []
