@@ -16,5 +16,5 @@ class WorkerSettings(BaseSettings):
     silence_seconds: float = Field(30, gt=0, description="a worker that is not heard of for so long has lost what it was given")
     expiry_seconds: float = Field(10, gt=0, description="what a worker does not accept within this time is given to another")
     message_seconds: float = Field(180, gt=0, description="how long messages of the workers are kept")
-    turn_blocks: int = Field(5, ge=1, description="blocks of one topic that are loaded in a row while others wait")
+    turn_blocks: int = Field(5, ge=1, description="blocks of one topic that one run of Dagster loads while others wait")
     worker_memory: int = Field(0, ge=0, description="megabytes of memory after which a worker begins anew; 0: any")

@@ -49,9 +49,9 @@ class RequestStore:
     def cancel(self, kind: str, name: str) -> Row | None:
         return self.database.fetch_one(sql("cancel_request"), kind=kind, name=name)
 
-    def wait(self) -> bool:
-        """Does any of them wait for a worker?"""
-        (row,) = self.database.fetch(sql("requests_wait"))
+    def come_before(self, assignment: UUID, online: float) -> bool:
+        """Is its turn over: do others wait that come before it, for whom no worker is free?"""
+        (row,) = self.database.fetch(sql("requests_come_before"), id=assignment, online=online)
         return row["found"]
 
     def state(self, kind: str, name: str) -> Row | None:

@@ -18,6 +18,7 @@ from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.late import find_overlooked_rows
 from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.tick import tick
+from dwh_assets.engine.turn import rank, turn
 from dwh_assets.model.errors import DwhError, Transient
 from dwh_assets.model.module import Lineage
 
@@ -104,21 +105,16 @@ class Loop:
     def _start(self, pool: ThreadPoolExecutor, running: dict[str, Future[None]], due: list[Row]) -> None:
         """Fill the free slots, the topic that has waited longest first; each step of its priority counts as a minute."""
         free = self.engine.settings.slots - len(running)
-        waiting = sorted((row for row in due if row["topic"] not in running), key=_rank)
+        waiting = sorted((row for row in due if row["topic"] not in running), key=rank)
         self._crowded = len(waiting) > free
         for row in waiting[:free]:
             running[row["topic"]] = pool.submit(self._work_off, row["topic"])
 
     def _work_off(self, topic: str) -> None:
-        """Attempt block after block of a topic, without a tick between them, while they commit and nobody waits for the slot.
-
-        The claim of each judges the topic anew, and the ticks beside it plan ahead.
-        """
-        outcome = self._attempt(self._lineage, topic)
-        self._ended.put(outcome)
-        while outcome.result == "committed" and not self._crowded and not self.stop.is_set():
-            outcome = self._attempt(self._lineage, topic)
-            if outcome.result != "idle":
+        """Without a tick between its blocks."""
+        outcomes = turn(lambda: self._attempt(self._lineage, topic), lambda: self._crowded or self.stop.is_set())
+        for number, outcome in enumerate(outcomes):
+            if number == 0 or outcome.result != "idle":
                 self._ended.put(outcome)
         self._ended.put(topic)
 
@@ -166,8 +162,3 @@ class Loop:
         first, self._swept = not self._swept, time.monotonic()
         # Columns cost a look by Spark: a loop that has just begun has better things to do.
         sweep(self.engine, self.engine.lineage.active(), columns=not first)
-
-
-def _rank(row: Row) -> float:
-    waits_since = row["last_end"].timestamp() if row["last_end"] else 0.0
-    return waits_since - 60.0 * row["priority"]

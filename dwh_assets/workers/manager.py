@@ -43,6 +43,11 @@ STATUSES: dict[type[Progress], Status] = {
 }
 
 
+def online_seconds(settings: WorkerSettings) -> float:
+    """A worker that was not heard of for so long is given nothing."""
+    return settings.beat_seconds * ONLINE_BEATS
+
+
 class Dispatch:
     """Asking for work and giving it out: the same for Dagster's launcher, the loop and the manager."""
 
@@ -50,7 +55,7 @@ class Dispatch:
         self._requests = RequestStore(database)
         self._store = ManagerStore(database)
         self._bus = bus
-        self._online = settings.beat_seconds * ONLINE_BEATS
+        self._online = online_seconds(settings)
 
     def ask(self, kind: str, name: str, topic: str | None = None, priority: int = 0, **configuration: object) -> None:
         """Let the next free worker carry it out; one that is free now is told at once."""
@@ -113,7 +118,7 @@ class Manager:
     def step(self) -> bool:
         """Hear what is new and act upon it. False if another one manages."""
         beat = self._settings.beat_seconds
-        if not self._store.lead(self._id, beat * LEASE_BEATS, beat * ONLINE_BEATS, self._settings.silence_seconds):
+        if not self._store.lead(self._id, beat * LEASE_BEATS, online_seconds(self._settings), self._settings.silence_seconds):
             self._retire()
             return False
         if self._reader is None:

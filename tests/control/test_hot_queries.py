@@ -29,7 +29,8 @@ HISTORY = (
 )
 COMMIT = ("guard_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease")
 LEASE = ("renew_lease", "take_table_lease")
-MANAGER = ("assign_requests", "requests_wait", "lose_assignments", "messages_after", "newest_message", "reader_position")
+MANAGER = ("assign_requests", "requests_wait", "requests_come_before", "lose_assignments")
+BUS = ("messages_after", "newest_message", "reader_position")
 DAGSTER = ("due_partitions", "partitions_of_module", "partitions_by_number", "unreported_executions", "execution_to_report")
 PAGES = ("report_blocks", "report_executions", "report_events", "executions_ended", "stale_blocks", "raise_parked")
 PRUNING = ("prune_blocks",)
@@ -44,7 +45,7 @@ def long_history(module_database: Database) -> Database:
     return module_database
 
 
-@pytest.mark.parametrize("name", [*COMMIT, *LEASE, *MANAGER, *DAGSTER, *PAGES, *PRUNING])
+@pytest.mark.parametrize("name", [*COMMIT, *LEASE, *MANAGER, *BUS, *DAGSTER, *PAGES, *PRUNING])
 def test_a_query_that_is_asked_often_reads_no_large_table_whole(long_history: Database, name: str) -> None:
     plan = generic_plan_of(long_history, sql(name).replace("%%", "%"))
     read_whole = {node["Relation Name"] for node in plan if node["Node Type"] == "Seq Scan"} & LARGE
