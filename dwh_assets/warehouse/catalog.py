@@ -9,8 +9,6 @@ import time
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TypeVar
 
 from pyiceberg.exceptions import CommitFailedException, NoSuchTableError, ValidationError
@@ -25,6 +23,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from dwh_assets.model.errors import ConfigError, ControlStoreDown, DamagedData, DiskFull, PointerTaken
 from dwh_assets.warehouse.file_stats import FileStat, file_stat
 from dwh_assets.warehouse.object_store import ObjectStore
+from dwh_assets.warehouse.recent import Recent
 from dwh_assets.warehouse.sql_catalog import OrderedSqlCatalog
 
 CATALOG = "dwh"
@@ -32,18 +31,9 @@ SCHEMA = "iceberg"
 MAIN = "main"
 ATTEMPTS = 50
 IDLE_MS = 60_000  # a process that is stopped inside a transaction must not hold a table's pointer for ever
-MANIFESTS = 1024
+FILES = 50_000  # data files whose statistics are kept in memory
 _NO_SPACE_STATE = "53100"
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class _Columns:
-    """A schema, told from others by its table and number: it has no hash of its own."""
-
-    table: str
-    number: int
-    schema: Schema = field(compare=False)
 
 
 class Catalog:
@@ -59,16 +49,18 @@ class Catalog:
         self.sql = OrderedSqlCatalog(CATALOG, uri=text, warehouse=root, init_catalog_tables="false", **reached)
         self.sql.engine.dispose()
         self.sql.engine = create_engine(url, pool_pre_ping=True, pool_size=2, max_overflow=6, pool_timeout=30)
-        self._files = lru_cache(maxsize=MANIFESTS)(self._read_files)
+        self._files: Recent[ManifestFile, tuple[FileStat, ...]] = Recent(FILES)
 
     def files(self, table: Table, manifest: ManifestFile) -> tuple[FileStat, ...]:
         """The live files of a manifest, in the words of the table's schema. Manifests never change, so the newest ones are
         kept in memory."""
-        return self._files(manifest, _Columns(str(table.metadata.table_uuid), table.metadata.current_schema_id, table.schema()))
+        # A schema is told from others by its table and number: it has no hash of its own.
+        state = (table.metadata.table_uuid, table.metadata.current_schema_id)
+        return self._files.get(manifest, state, lambda: self._read_files(manifest, table.schema()), len)
 
     def forget_files(self) -> None:
         """Read manifests anew: what is in memory may be damaged on the disk by now."""
-        self._files.cache_clear()
+        self._files.clear()
 
     def load(self, name: str) -> Table:
         """The table as it is now; nothing is cached."""
@@ -111,11 +103,11 @@ class Catalog:
     def close(self) -> None:
         self.sql.engine.dispose()
 
-    def _read_files(self, manifest: ManifestFile, columns: _Columns) -> tuple[FileStat, ...]:
+    def _read_files(self, manifest: ManifestFile, schema: Schema) -> tuple[FileStat, ...]:
         io = load_file_io(self.sql.properties, manifest.manifest_path)
         with sound(manifest.manifest_path):
             entries = manifest.fetch_manifest_entry(io, discard_deleted=True)
-            return tuple(file_stat(entry, columns.schema) for entry in entries)
+            return tuple(file_stat(entry, schema) for entry in entries)
 
     @contextmanager
     def asking(self, name: str) -> Iterator[None]:

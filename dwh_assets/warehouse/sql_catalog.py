@@ -7,7 +7,7 @@ Together with publish.py the only place that knows private parts of pyiceberg; t
 from __future__ import annotations
 
 from collections.abc import Set
-from functools import lru_cache
+from hashlib import blake2b
 from io import BytesIO
 from typing import Any, cast
 
@@ -20,14 +20,16 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.update import RemoveSnapshotsUpdate, TableUpdate
 from sqlalchemy import update
 
-METADATA = 64
+from dwh_assets.warehouse.recent import Recent
+
+METADATA = 32 * 1024 * 1024  # bytes of metadata files whose meaning is kept in memory: about six times as many there
 NONE: frozenset[int] = frozenset()
 
 
 class OrderedSqlCatalog(SqlCatalog):
     def __init__(self, name: str, **properties: str) -> None:
         super().__init__(name, **properties)
-        self._metadata = lru_cache(maxsize=METADATA)(self._parse)
+        self.recent: Recent[tuple[str, str], TableMetadata] = Recent(METADATA)
 
     def write_metadata(self, table: Table, updates: tuple[TableUpdate, ...], forgotten: Set[int] = NONE) -> StagedTable:
         """Write the metadata that follows from updates of refs and new snapshots; the catalog points to where it did.
@@ -64,24 +66,28 @@ class OrderedSqlCatalog(SqlCatalog):
         self.commit_refs(table, (RemoveSnapshotsUpdate.model_validate({"snapshot-ids": []}),), forgotten)
 
     def _convert_orm_to_iceberg(self, orm_table: IcebergTables) -> Table:
-        """The table at the metadata that the catalog names now. The file is read each time; what it means is kept in memory."""
-        location = orm_table.metadata_location
+        """The table at the metadata that the catalog names now. The file is read each time; what it means is kept in memory,
+        of each table only the newest: each names the table's whole history."""
+        location, name = orm_table.metadata_location, (orm_table.table_namespace, orm_table.table_name)
         if location is None:
-            raise NoSuchTableError(f"the catalog names no metadata of {orm_table.table_namespace}.{orm_table.table_name}")
+            raise NoSuchTableError(f"the catalog names no metadata of {'.'.join(name)}")
         with load_file_io(self.properties, location).new_input(location).open() as file:
-            metadata = self._metadata(location, file.read())
+            content = file.read()
+        state = (location, blake2b(content).digest())
+        metadata = self.recent.get(name, state, lambda: _parsed(location, content), lambda _: len(content))
         identifier = (*orm_table.table_namespace.split("."), orm_table.table_name)
         return Table(identifier, metadata, location, self._load_file_io(metadata.properties, location), self)
-
-    def _parse(self, location: str, content: bytes) -> TableMetadata:
-        compression = Compressor.get_compressor(location)
-        return FromByteStream.table_metadata(cast("InputStream", BytesIO(content)), compression=compression)
 
     def _update_and_stage_table(self, current_table: Table | None, *args: Any, **kwargs: Any) -> StagedTable:
         staged = super()._update_and_stage_table(current_table, *args, **kwargs)
         if current_table is not None:
             staged.metadata = _in_order(current_table.metadata, staged.metadata)
         return staged
+
+
+def _parsed(location: str, content: bytes) -> TableMetadata:
+    compression = Compressor.get_compressor(location)
+    return FromByteStream.table_metadata(cast("InputStream", BytesIO(content)), compression=compression)
 
 
 def without_past(metadata: TableMetadata) -> TableMetadata:

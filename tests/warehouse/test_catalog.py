@@ -61,3 +61,10 @@ def test_threads_that_fork_one_table_at_once_all_get_their_branch(catalog: Catal
     with ThreadPoolExecutor(6) as pool:
         forks = list(pool.map(lambda execution: fork(catalog, sales, execution), range(12)))
     assert sorted(fork.branch for fork in forks) == live(catalog, sales)
+
+
+def test_of_each_table_only_the_newest_metadata_stay_in_memory(catalog: Catalog, sales: str) -> None:
+    for execution in range(5):
+        fork(catalog, sales, execution)
+    location = catalog.load(sales).metadata_location
+    assert catalog.sql.recent.weight == Path(location).stat().st_size
