@@ -88,7 +88,7 @@ WRITING = {
 }  # fmt: skip
 
 
-UNKNOWN = re.compile("at time zone|qualify")  # to this Spark, which refuses them itself
+UNKNOWN = re.compile("at time zone|qualify|by name")  # to this Spark, which refuses them itself
 
 
 @pytest.fixture(scope="module")
