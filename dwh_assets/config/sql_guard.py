@@ -9,6 +9,7 @@ from typing import TypeGuard
 from sqlglot import exp
 
 from dwh_assets.config.sql_functions import AGGREGATES, FORMATS, FUNCTIONS, TABLE_FUNCTIONS, WINDOWS
+from dwh_assets.config.sql_gaps import gap_problems
 from dwh_assets.config.sql_names import calls, function_problems, hint_problems
 from dwh_assets.config.sql_parse import Statement, parse_statement, refused
 from dwh_assets.config.sql_query import Query
@@ -95,6 +96,7 @@ def _problems(statement: Statement, scope: Scope, target: exp.Table | None = Non
     yield from table_problems(statement, scope, target)
     yield from function_problems(statement)
     yield from hint_problems(statement)
+    yield from gap_problems(statement)
 
 
 def _expression(text: str, name: str, functions: Collection[str]) -> Statement:
@@ -118,7 +120,9 @@ def _expression(text: str, name: str, functions: Collection[str]) -> Statement:
         exp.Query, exp.Window, exp.Table
     ):
         raise refused(name, text, [(0, "must be one expression without alias, subquery and OVER")])
-    statement.refuse([*node_problems(statement), *function_problems(statement, functions)])
+    if parse_statement(f"SELECT ({text})", name).tree.expressions[0].unnest() != tree.expressions[0].unnest():
+        raise refused(name, text, [(0, "means something else inside parentheses; write it more plainly")])
+    statement.refuse([*node_problems(statement), *function_problems(statement, functions), *gap_problems(statement)])
     return statement
 
 

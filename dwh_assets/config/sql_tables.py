@@ -73,9 +73,8 @@ def table_problems(statement: Statement, scope: Scope, target: exp.Table | None 
         parts = [part.name.lower() for part in column.parts]
         if len(parts) > 2 and ".".join(parts[:2]) in declared:
             yield offset_of(column), f"{'.'.join(parts)} names a column with its database; write {'.'.join(parts[1:])}"
-    for node in statement.tree.find_all(exp.Identifier):
-        if node.meta.get("start") in statement.blocks and not isinstance(node.parent, exp.Table):
-            yield node.meta["start"], "{{ block }} may only stand where a table stands"
+    for offset in statement.blocks - {table.this.meta.get("start") for table in _tables(statement.tree) if not table.db}:
+        yield offset, "{{ block }} may only stand where a table stands"
 
 
 def references_of(statement: Statement, scope: Scope, target: exp.Table | None = None) -> tuple[Reference, ...]:

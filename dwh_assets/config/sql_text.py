@@ -25,6 +25,9 @@ _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:bd|[lsyfd])?(?![\w.])
 _NUMBER_BEGINS = re.compile(r"(?<![\w.])\.?\d", re.ASCII)
 _LOOSE_DOT = re.compile(r"(?<!\d)\.(?!\s*[\w*])|(?<=\d)\.(?=\s*[({])", re.ASCII)
 _LOOSE_COMMA = re.compile(r",(?=\s*(?:[,)\]]|$))", re.ASCII)
+_DIGIT_NAME = re.compile(r"(?:(?<!\w)[A-Za-z_]\w*|[)\]])\.\s*\d", re.ASCII)
+_COMMENT_END = re.compile(r"\*/")
+_WORDLIKE = re.compile(r"[\w'{]", re.ASCII)
 _MASKS = {"w": None, "s": "'", "q": "q", "p": "{", "v": "{"}
 STRINGS = (TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING)
 _HIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u0085\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
@@ -54,10 +57,17 @@ def word_problems(text: str, classes: str) -> Iterator[tuple[int, str]]:
                 begin.start(),
                 "a word that begins with a digit is a name for Spark; put it in backticks, or a space behind the number",
             )
+    for name in _DIGIT_NAME.finditer(code):
+        yield name.start(), "a name behind a dot that begins with a digit; put it in backticks"
     for dot in _LOOSE_DOT.finditer(code):
         yield dot.start(), "a dot with no name behind it"
     for comma in _LOOSE_COMMA.finditer(code):
         yield comma.start(), "a comma with nothing behind it"
+    for end in _COMMENT_END.finditer(code):
+        yield end.start(), "the end of a comment that does not begin"
+    for name in re.finditer("q+", classes):
+        if _WORDLIKE.search(code[: name.start()][-1:] + code[name.end() :][:1]):
+            yield name.start(), "a name in backticks stands against another word; put a space between them"
 
 
 def classify(text: str) -> tuple[str, int | None]:

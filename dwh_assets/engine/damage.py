@@ -17,7 +17,7 @@ from dwh_assets.warehouse.session import spark_errors
 def naming_blocks(engine: Engine, snapshots: Mapping[str, int | None]) -> Iterator[None]:
     """While these tables are read at these snapshots, an error of a damaged file names the blocks that it holds."""
     try:
-        with spark_errors(lambda: [file.path for _, file in _files(engine, snapshots)]):
+        with spark_errors(lambda: [file.path for _, file in _files(engine, snapshots)], engine.session()):
             yield
     except DamagedData as error:
         raise DamagedData("\n".join([str(error), *_held(engine, snapshots, str(error))])) from error.__cause__

@@ -74,7 +74,7 @@ def rewrite(session: SparkSession, fork: Fork, heap: Heap, position: Sequence[st
     order = ", ".join(f"{column} ASC NULLS LAST" for column in position)
     strategy = f", strategy => 'sort', sort_order => '{order}'" if position else ""
     where = f", where => '{_quoted(heap.condition)}'" if heap.day is not None else ""
-    with spark_errors(lambda: [file.path for file in heap.files]):
+    with spark_errors(lambda: [file.path for file in heap.files], session):
         session.sql(
             f"CALL {CATALOG}.system.rewrite_data_files(table => '{fork.table}', branch => '{fork.branch}', "
             f"options => map({listed}){strategy}{where})"
@@ -93,7 +93,7 @@ def same_content(session: SparkSession, catalog: Catalog, heap: Heap, swap: Swap
 def _content(session: SparkSession, heap: Heap, columns: str, snapshot: int, files: Sequence[FileStat]) -> tuple[Any, ...]:
     paths = [file.path for file in files]
     listed = ", ".join(f"'{_quoted(path)}'" for path in paths)
-    with spark_errors(lambda: paths):
+    with spark_errors(lambda: paths, session):
         row = session.sql(
             f"SELECT count(*) AS n, sum(CAST(xxhash64({columns}) AS decimal(38, 0))) AS h "
             f"FROM {CATALOG}.{heap.table} VERSION AS OF {snapshot} WHERE {heap.condition} AND _file IN ({listed})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.fs
@@ -11,9 +11,13 @@ from pyspark.errors import PySparkException
 from pyspark.sql.connect.session import SparkSession
 
 
-def damaged_files(paths: Iterable[str]) -> list[str]:
-    """Those of the Parquet files that are missing or fail the checksum of a page."""
-    return [path for path in paths if not _is_sound(path)]
+def damaged_files(paths: Sequence[str], session: SparkSession | None = None) -> list[str]:
+    """Those of the Parquet files that are missing or fail the checksum of a page; else the first that Spark cannot read."""
+    if damaged := [path for path in paths if not _is_sound(path)]:
+        return damaged
+    # Arrow reads on where Spark stops, for example over a type that is written twice and not the same.
+    path = None if session is None else first_unreadable(session, paths)
+    return [] if path is None else [path]
 
 
 def first_unreadable(session: SparkSession, paths: Iterable[str]) -> str | None:

@@ -159,21 +159,24 @@ def _with_tables(text: str, tables: Mapping[str, DataFrame]) -> SQL:
 
 
 @contextmanager
-def spark_errors(files: Callable[[], Iterable[str]] = tuple) -> Iterator[None]:
+def spark_errors(files: Callable[[], Iterable[str]] = tuple, session: SparkSession | None = None) -> Iterator[None]:
     """Turn what Spark says of a lost server, a full disk or a damaged file into our errors; the rest passes through.
 
-    A failed page checksum comes without its file's name: then `files`, the data files that were read, are searched for it.
+    A failed page checksum comes without its file's name: then `files`, the data files that were read, are searched for it,
+    with this session where other readers find nothing.
     """
     try:
         yield
     except (PySparkException, grpc.RpcError, ConnectionError) as error:
-        translated = translate(error, files)
+        translated = translate(error, files, session)
         if translated is None:
             raise
         raise translated from error
 
 
-def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> DwhError | None:
+def translate(
+    error: Exception, files: Callable[[], Iterable[str]] = tuple, session: SparkSession | None = None
+) -> DwhError | None:
     """Our error for one of Spark's, or None where Spark's own says it best."""
     text = _whole_text(error)
     if _STREAM_LOST.search(text):
@@ -199,7 +202,7 @@ def translate(error: Exception, files: Callable[[], Iterable[str]] = tuple) -> D
             "Nothing was published by this attempt; it is tried again with a new session, on a new server if it is gone."
         )
     if (sure := _DAMAGED.search(text)) or _READER.search(text):
-        names = _named(text) or _named("\n".join(damaged_files(files())))
+        names = _named(text) or _named("\n".join(damaged_files([*files()], session)))
         if not (sure or names):
             return None
         return DamagedData(

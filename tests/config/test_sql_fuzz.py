@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,10 +13,12 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.connect.session import SparkSession
 
+from dwh_assets.config.sql_functions import FUNCTIONS
 from dwh_assets.config.sql_query import Query
 from dwh_assets.model.errors import SqlRefused
 from dwh_assets.warehouse.session import query
 from tests.config.second_look import BLOCK, NAMES, dangers
+from tests.config.spark_parser import SparkParser, spark_parser
 from tests.config.sql_corpus import CHECKS, corpus
 from tests.config.sql_mutants import mutants
 
@@ -26,16 +29,23 @@ LONG = settings(max_examples=30_000, database=None, deadline=None, suppress_heal
 
 
 def rendered(text: str, checker: str = "query") -> str | None:
-    """What Spark would get to see, or none when the guard refuses; anything but a refusal is an error of the guard."""
+    """What Spark would get to see, or none when the guard refuses."""
+    seen = accepted(text, checker)
+    return None if seen is None else seen[0]
+
+
+def accepted(text: str, checker: str) -> tuple[str, list[str]] | None:
+    """That, and the tables it names; anything but a refusal is an error of the guard."""
     try:
-        accepted = CHECKS[checker](text)
+        query = CHECKS[checker](text)
     except SqlRefused:
         return None
     if checker in AROUND:
-        return AROUND[checker].format(accepted)
-    query = accepted[1] if isinstance(accepted, tuple) else accepted
+        return AROUND[checker].format(query), [BLOCK]
+    query = query[1] if isinstance(query, tuple) else query
     assert isinstance(query, Query)
-    return query.render({**NAMES, **{table: NAMES[table] for table in query.tables}}, BLOCK)
+    named = [BLOCK if place.table is None else NAMES[place.table] for place in query.references]
+    return query.render(NAMES, BLOCK), sorted(named + ([query.target] if query.target else []))
 
 
 def assert_harmless(text: str, checker: str = "query") -> None:
@@ -63,6 +73,52 @@ def test_nor_does_an_accepted_text_of_another_kind(checker: str, data: st.DataOb
 @LONG
 def test_nor_does_one_of_very_many(checker: str, data: st.DataObject) -> None:
     assert_harmless(data.draw(mutants(checker)), checker)
+
+
+PARSED = {
+    "MultiAlias", "UnresolvedAlias", "UnresolvedAttribute", "UnresolvedExtractValue", "UnresolvedFunction", "UnresolvedGenerator",
+    "UnresolvedHaving", "UnresolvedInlineTable", "UnresolvedOrdinal", "UnresolvedRelation", "UnresolvedStar", "UnresolvedWith",
+    "UnresolvedStarExceptOrReplace", "UnresolvedSubqueryColumnAliases", "UnresolvedTVFAliases", "UnresolvedTableValuedFunction",
+    "UnresolvedHint", "Aggregate", "Distinct", "Except", "Filter", "Generate", "GlobalLimit", "Intersect", "Join", "LateralJoin",
+    "LocalLimit", "LocalRelation", "Offset", "OneRowRelation", "Pivot", "Project", "RepartitionByExpression", "Sort",
+    "SubqueryAlias", "Union", "Unpivot", "WithWindowDefinition",
+}  # fmt: skip
+WRITING = {
+    "Assignment", "DeleteAction", "DeleteFromTable", "InsertAction", "InsertIntoStatement", "MergeIntoTable", "UpdateAction",
+}  # fmt: skip
+
+
+UNKNOWN = re.compile("at time zone|qualify|by name")  # to this Spark, which refuses them itself
+
+
+@pytest.fixture(scope="module")
+def parser() -> Iterator[SparkParser]:
+    with spark_parser() as parser:
+        yield parser
+
+
+def assert_read_alike(parser: SparkParser, text: str, checker: str) -> bool:
+    """Spark sees the tables that the guard saw, listed functions and harmless operators, or refuses the text (False)."""
+    if (seen := accepted(text, checker)) is None or (reading := parser.read(seen[0])) is None:
+        return False
+    assert reading.tables == seen[1], seen[0]
+    assert reading.functions <= FUNCTIONS | {"between"}, seen[0]
+    assert reading.operators <= PARSED | (WRITING if checker == "write" else set()), seen[0]
+    return True
+
+
+def test_spark_and_the_guard_read_legitimate_texts_alike(parser: SparkParser) -> None:
+    refused = [case.text for case in corpus("legitimate") if not assert_read_alike(parser, case.text, case.checker)]
+    assert [text for text in refused if not UNKNOWN.search(text)] == []
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("checker", CHECKS)
+@given(data=st.data())
+@LONG
+def test_spark_and_the_guard_read_alike_what_is_accepted(parser: SparkParser, checker: str, data: st.DataObject) -> None:
+    assert_read_alike(parser, data.draw(mutants(checker)), checker)
 
 
 @given(st.text(alphabet=" ()'\"`\\/*-+;.,abr{}$\n1_", max_size=40))

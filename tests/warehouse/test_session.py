@@ -73,6 +73,21 @@ def test_a_flipped_byte_is_damaged_data_that_names_the_file(session: SparkSessio
         session.table(table).toArrow()
 
 
+def test_a_flipped_bit_that_only_spark_stumbles_over_is_damaged_data_that_names_the_file(session: SparkSession) -> None:
+    """The scale of a decimal is written twice; Arrow reads on with one of them."""
+    session.sql("create namespace exact")
+    session.sql("create table exact.amounts (amount decimal(19, 0)) using iceberg")
+    session.sql("insert into exact.amounts values (1), (2)")
+    file = data_file(session, "exact.amounts")
+    whole = file.read_bytes()
+    before, scale, after = whole.partition(b"\x25\x0a\x15\x00\x15")  # a decimal, of scale 0 and some precision
+    assert scale
+    file.write_bytes(before + b"\x25\x0a\x15\x10\x15" + after)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    with pytest.raises(DamagedData, match=file.name), spark_errors(lambda: [str(file)], session):
+        session.table("exact.amounts").toArrow()
+
+
 @pytest.mark.tooth("R9", "beside")
 def test_without_page_checksums_a_flipped_bit_gives_other_rows_in_silence(
     session: SparkSession, spark_server: SparkServer, database: Database, tmp_path: Path

@@ -378,7 +378,7 @@ select `${x}` from {{ block }} ;;
 select 1 -- ${env:HOME} ;;
 select 1 /* ${env:HOME} */ ;;
 
-## query | texts that two readers could cut in two ways | not closed|in two ways|goes on in the next line|invisible|is not allowed|is not known|reserved|only stand where|cannot be parsed|a name for Spark|no name behind|nothing behind
+## query | texts that two readers could cut in two ways | not closed|in two ways|goes on in the next line|invisible|is not allowed|is not known|reserved|only stand where|cannot be parsed|a name for Spark|no name behind|nothing behind|does not begin|no name before|backticks|a value and its name|one SELECT|need the name|no function|where a table stands|in its parentheses|nothing before it
 select 1 /* a /* b */ , 2 */ ;;
 select 1 /* /*+ */ , reflect('a') /* */ ;;
 select 1 -- a \
@@ -425,6 +425,27 @@ select 1.5reflect('a', 'b') ;;
 select a from {{ block }} where a like anybuiltin. ('x%', 'y%') ;;
 select a. from {{ block }} where true and b. ;;
 select coalesce(a, ) from {{ block }} ;;
+select /*+ coalesce(2) */*/ a from {{ block }} ;;
+select * from`stage`.`sales` s ;;
+select * from `stage`.`sales`s ;;
+select typeof(a),csv.`/x`isnull(a) from {{ block }} ;;
+from select a, b ;;
+from  select a, select a, b ;;
+select a from {{ block }} where a in (select b from select) ;;
+from {{ block }} * ;;
+select a from {{ block }} * ;;
+select a from {{ block }} b * where a > 1 ;;
+select a from {{ block }} as ;;
+select as a from {{ block }} ;;
+select a from {{ block }} reflect('a', 'b') ;;
+select a from {{ block }} except select id from dim.customer randstr(3) ;;
+select a from {{ block }} natural join dim.customer identifier('x') ;;
+select sha2(a, 256), over(a) from {{ block }} ;;
+select a from {{ block }} where (a, b) in ((1, 2), and (3, 4)) ;;
+select a from {{ block }} where (a, b) in ((1, 2), values (3, 4)) ;;
+select a from {{ block }} where not () ;;
+select interval 'java.lang.System' {{ block }} ;;
+select .a from {{ block }} ;;
 
 ## view | not a temporary view of one honest query | .
 create view v as select 1 ;;
@@ -489,6 +510,12 @@ merge into log.seen t using dim.customer s on t.a = s.a when matched then update
 merge into log.seen t using dim.customer s on t.a = s.a when not matched then insert (a) values (java_method('a', 'b')) ;;
 merge into log.seen t using dim.customer s on t.a = s.a when matched and reflect('a', 'b') = 'x' then delete ;;
 insert overwrite log.  {{ block }} ;;
+insert overwrite table.log.seen select a from {{ block }} ;;
+insert overwrite {{ block }}.seen values (1, 2) ;;
+insert overwrite log.seen select * from {{ block }} * ;;
+delete from log.seen read_statestore('/tmp/x') where id in (select id from {{ block }}) ;;
+delete from log.seen where id in (select id from select) ;;
+merge into log.seen treflect('a', 'b') using dim.customer s on t.id = s.id when matched then delete ;;
 
 ## predicate | not one condition on one row | .
 a) or (1 = 1 ;;
@@ -525,6 +552,14 @@ exists (table x) ;;
 * ;;
 amount > 0reflect('a', 'b') ;;
 amount > 0, ;;
+as amount > 0 ;;
+as(gone, false,  false) ;;
+describe rlike '^[A-Z]' ;;
+pos1.5reflect('a', 'b') >= 1 ;;
+not and(customer_id) ;;
+not () ;;
+(a, b) in ((1, 2), values (3, 4)) ;;
+amount between 0 and 1000 and csv.`/x`in ('EUR', 'USD') ;;
 
 ## aggregate | not one sum of rows | .
 a ;;
@@ -542,3 +577,5 @@ count(input_file_name()) ;;
 sum((table x)) ;;
 sum(a) using r'cat' ;;
 count(distinct customer_id), ;;
+as sum(a) ;;
+sum(a) * ;;

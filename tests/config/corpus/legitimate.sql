@@ -67,6 +67,9 @@ select interval 3 days, interval '1-2' year to month, interval '1 02:03:04' day 
 select interval 1 hour 30 minutes, interval -2 weeks ;;
 select pos + interval 1 day, pos - interval 2 hours from {{ block }} ;;
 select reflect from {{ block }} ;;
+select b.table as t, b.from as c, b.c * 2, count(*) as n, b.* from {{ block }} b group by all ;;
+select 'and' as x, `and`.y, `or` as z, a * case when b then 1 else .5 end from {{ block }} ;;
+select all *, a*-1, a::array<int> as d, date'2026-01-31' from {{ block }} ;;
 select a.reflect, `reflect` from {{ block }} a ;;
 select 'reflect(''x'')' as text from {{ block }} ;;
 select 1 as `set`, 2 as `drop`, 3 as `insert` from {{ block }} ;;
