@@ -84,8 +84,9 @@ class ManagerStore:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def lead(self, worker: UUID, seconds: float, online: float, silence: float) -> bool:
-        parameters = {"id": worker, "seconds": seconds, "online": online, "silence": silence}
+    def lead(self, worker: UUID, seconds: float, online: float, silence: float, anew: bool) -> bool:
+        """`anew`: it has not listened until now."""
+        parameters = {"id": worker, "seconds": seconds, "online": online, "silence": silence, "anew": anew}
         return bool(self.database.fetch(sql("take_manager_lease"), **parameters))
 
     def resign(self, worker: UUID) -> None:
@@ -103,11 +104,12 @@ class ManagerStore:
     def assign(self, online: float) -> list[Row]:
         return self.database.fetch(sql("assign_requests"), online=online)
 
-    def lose(self, silence: float, expiry: float) -> list[Row]:
+    def lose(self, manager: UUID, silence: float, expiry: float) -> list[Row]:
         """End what nothing more will be heard of. What its worker held is free in the same transaction: whoever is given it next
         must not find it locked."""
         with self.database.transaction() as connection:
-            lost = connection.execute(sql("lose_assignments"), {"silence": silence, "expiry": expiry}).fetchall()
+            parameters = {"manager": manager, "silence": silence, "expiry": expiry}
+            lost = connection.execute(sql("lose_assignments"), parameters).fetchall()
             workers = [row["worker"] for row in lost]
             for topic in connection.execute(sql("free_lost_topics"), {"workers": workers}) if lost else ():
                 end_lost_execution(connection, topic["id"], topic["name"], "manager")

@@ -62,15 +62,23 @@ class KafkaBus:
 
     def publish(self, *messages: Message) -> None:
         """Returns when the broker has all of them. After an error some may have arrived, or still do: all may be said twice."""
-        producer, reports = self._producer(), list[KafkaError | None]()
-        with kafka_errors(self._client):
-            for message in messages:
-                body = to_json(message).encode()
-                producer.produce(self._prefix + message.topic, body, on_delivery=lambda error, _: reports.append(error))
-            while len(reports) < len(messages):
-                producer.poll(0.01)  # another thread may be told of ours
-            for error in filter(None, reports):
-                raise KafkaException(error)
+        producer = self._producer()
+        try:
+            with kafka_errors(self._client):
+                self._send(producer, messages)
+        except BusDown:
+            self._forget(producer)
+            raise
+
+    def _send(self, producer: Producer, messages: Sequence[Message]) -> None:
+        reports = list[KafkaError | None]()
+        for message in messages:
+            body = to_json(message).encode()
+            producer.produce(self._prefix + message.topic, body, on_delivery=lambda error, _: reports.append(error))
+        while len(reports) < len(messages):
+            producer.poll(0.01)  # another thread may be told of ours
+        for error in filter(None, reports):
+            raise KafkaException(error)
 
     def reader(self, *topics: str, group: str | None = None) -> Reader:
         self._producer()
@@ -85,8 +93,14 @@ class KafkaBus:
             if self._made is None:
                 make_topics(AdminClient(self._client, logger=None), [self._prefix + topic for topic in TOPICS], self._retention)
                 sending = {"enable.idempotence": "true", "linger.ms": "0", "message.timeout.ms": "5000"}
-                self._made = Producer({**self._client, **sending})
+                self._made = Producer({**self._client, **sending, "allow.auto.create.topics": "false"})
             return self._made
+
+    def _forget(self, producer: Producer) -> None:
+        """The broker that comes back may be an empty one: the next producer looks whether the topics are there."""
+        with self._lock:
+            if self._made is producer:
+                self._made = None
 
 
 class KafkaReader:

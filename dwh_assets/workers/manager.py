@@ -96,7 +96,6 @@ class Manager:
         self._settings = settings
         self._dispatch = Dispatch(database, bus, settings)
         self._reader: Reader | None = None
-        self._since = 0.0  # it has heard everything from then on
         self._pruned = 0.0
 
     def run(self, stop: threading.Event) -> None:
@@ -117,13 +116,12 @@ class Manager:
 
     def step(self) -> bool:
         """Hear what is new and act upon it. False if another one manages."""
-        beat = self._settings.beat_seconds
-        if not self._store.lead(self._id, beat * LEASE_BEATS, online_seconds(self._settings), self._settings.silence_seconds):
+        beat, silence = self._settings.beat_seconds, self._settings.silence_seconds
+        if not self._store.lead(self._id, beat * LEASE_BEATS, online_seconds(self._settings), silence, anew=self._reader is None):
             self._retire()
             return False
         if self._reader is None:
             self._reader = self._bus.reader(HEARTBEAT, PROGRESS, group=GROUP)
-            self._since = time.monotonic()
         heard = self._reader.read(beat)
         if heard:
             self._store.note(beats_of(heard), moves_of(heard), phases_of(heard))
@@ -134,10 +132,7 @@ class Manager:
         return True
 
     def _lose(self) -> None:
-        """A manager that was away first listens as long as a worker may be silent: it has missed what they said."""
-        if time.monotonic() - self._since < self._settings.silence_seconds:
-            return
-        for row in self._store.lose(self._settings.silence_seconds, self._settings.expiry_seconds):
+        for row in self._store.lose(self._id, self._settings.silence_seconds, self._settings.expiry_seconds):
             logger.warning("%s %s is given again: %s (worker %s)", row["kind"], row["name"], row["comment"], row["worker"])
 
     def _prune(self) -> None:

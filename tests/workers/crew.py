@@ -19,6 +19,7 @@ from dwh_assets.workers.manager import Dispatch
 from tests.faults.nursery import eventually
 from tests.workers.lines import Line
 from tests.workers.process import SETTINGS
+from tests.workers.silence import fall_silent, unheard
 
 Row = dict[str, Any]
 REPOSITORY = Path(__file__).parents[2]
@@ -104,6 +105,14 @@ class Crew:
             name=name,
         )
         return [(row["status"], row["comment"]) for row in found]
+
+    def fall_silent(self, pid: int) -> None:
+        fall_silent(self.database, pid)
+
+    def away_for_long(self) -> None:
+        """What carries their messages was: nothing was heard of any worker for as long as it may be silent."""
+        for process in self.processes:
+            unheard(self.database, process.pid)
 
     def exit_code(self, pid: int) -> int:
         (process,) = [process for process in self.processes if process.pid == pid]

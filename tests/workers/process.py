@@ -13,14 +13,15 @@ from dwh_assets.control.database import Database
 from dwh_assets.workers.bus import open_bus
 from dwh_assets.workers.job import Job
 from dwh_assets.workers.worker import Worker
+from tests.workers.silence import LONG
 
-BEAT, SILENCE, EXPIRY = 0.1, 1.5, 1.0
-SETTINGS = load_settings(beat_seconds=BEAT, silence_seconds=SILENCE, expiry_seconds=EXPIRY)
+IDLE = 5.0  # a test may stop a process in the middle of a transaction: its locks are free after so many seconds
+SETTINGS = load_settings(beat_seconds=0.1, silence_seconds=LONG, expiry_seconds=LONG)
 
 
 def main(url: str, folder: Path) -> None:
     logging.basicConfig(level=logging.INFO)
-    database = Database(url, deadline=5, idle=SILENCE)
+    database = Database(url, deadline=5, idle=IDLE)
     handlers = {"gate": lambda job: gate(folder, job)}
     worker = Worker(database, open_bus(database, SETTINGS), handlers, SETTINGS, lambda: outdated(folder))
     (folder / f"{os.getpid()}.id").write_text(str(worker.id))

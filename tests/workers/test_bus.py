@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from confluent_kafka.admin import ConfigResource  # pyright: ignore[reportPrivateImportUsage]
+from confluent_kafka.admin import (
+    AdminClient,
+    ConfigResource,  # pyright: ignore[reportPrivateImportUsage]
+)
 from confluent_kafka.cimpl import NewTopic
 
 from dwh_assets.config.settings import load_settings
@@ -14,12 +18,15 @@ from dwh_assets.control.assignments import WorkerStore
 from dwh_assets.control.database import Database
 from dwh_assets.model.errors import BusDown, ConfigError
 from dwh_assets.sources.kafka.server import KafkaServer
-from dwh_assets.workers.bus import PostgresBus, open_bus
+from dwh_assets.workers.bus import Bus, PostgresBus, Reader, open_bus
 from dwh_assets.workers.kafka_bus import KafkaBus
 from dwh_assets.workers.manager import Dispatch
-from dwh_assets.workers.messages import CONTROL, HEARTBEAT, TOPICS
+from dwh_assets.workers.messages import CONTROL, HEARTBEAT, TOPICS, Message
+from tests.faults.nursery import eventually
 from tests.workers.bus_suite import BusSuite, beat, numbers
 from tests.workers.lines import KafkaLine, PostgresLine
+
+SECONDS = 60.0
 
 
 class TestPostgresBus(BusSuite):
@@ -81,6 +88,46 @@ class TestKafkaBus(BusSuite):
         finally:
             reader.close()
             server.stop()
+
+    def test_a_broker_that_was_replaced_by_an_empty_one_is_of_use_again(self, database: Database, tmp_path: Path) -> None:
+        """Who spoke and listened goes on by itself: a worker does not begin anew for it."""
+        server = KafkaServer(load_settings(home=tmp_path))
+        bus = KafkaBus(server.start(), database)
+        listener, manager = bus.reader(HEARTBEAT), bus.reader(HEARTBEAT, group="manager")
+        try:
+            bus.publish(*map(beat, range(5)))
+            assert numbers(manager, 5) == numbers(listener, 5) == list(range(5))
+            manager.done()
+            manager.close()
+            server.kill()
+            shutil.rmtree(tmp_path / "kafka" / "data")
+            brokers = server.start()
+            eventually(lambda: said(bus, beat(7)), "it can be said again", SECONDS)
+            assert 7 in eventually(lambda: heard(listener), "it is heard again", SECONDS)
+            manager = bus.reader(HEARTBEAT, group="manager")
+            assert 7 in numbers(manager, 1)
+            topics = AdminClient({"bootstrap.servers": brokers}).list_topics(timeout=10).topics
+            assert [list(topics[topic].partitions) for topic in TOPICS] == [[0], [0], [0]]
+        finally:
+            listener.close()
+            manager.close()
+            server.stop()
+
+
+def said(bus: Bus, message: Message) -> bool | None:
+    """As a worker says it: again, where the bus was down."""
+    try:
+        bus.publish(message)
+    except BusDown:
+        return None
+    return True
+
+
+def heard(reader: Reader) -> list[int] | None:
+    try:
+        return numbers(reader, 1) or None
+    except BusDown:
+        return None
 
 
 def test_the_setting_names_the_bus_and_its_broker(database: Database, tmp_path: Path) -> None:

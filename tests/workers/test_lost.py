@@ -23,11 +23,17 @@ from tests.engine.conftest import opened, own_project  # noqa: F401 - a fixture
 from tests.engine.project import Project
 from tests.faults.nursery import eventually
 from tests.workers.real import TOPIC, ask, ended, ready, worker
+from tests.workers.silence import LONG, fall_silent, is_lost
 
 Row = dict[str, Any]
 DAY = 86_400
 # Silent long before its lease runs out: what it held must be free when it is given to another.
-SOON = {"DWH_BEAT_SECONDS": "0.2", "DWH_SILENCE_SECONDS": "2", "DWH_EXPIRY_SECONDS": "2", "DWH_LEASE_SECONDS": "600"}
+PATIENT = {
+    "DWH_BEAT_SECONDS": "0.2",
+    "DWH_SILENCE_SECONDS": str(LONG),
+    "DWH_EXPIRY_SECONDS": str(LONG),
+    "DWH_LEASE_SECONDS": str(10 * LONG),
+}
 POINTS = ("claim.after", "stage.during", "stage.after", "publish.after", "commit.before")
 
 
@@ -65,10 +71,11 @@ def is_stopped(pid: int) -> bool | None:
 @pytest.mark.parametrize("point", some("stage.after"))
 def test_the_block_of_a_killed_worker_is_loaded_by_the_next_at_once(own_project: Project, point: str) -> None:  # noqa: F811
     ready(own_project)
-    with worker(own_project, DWH_FAILPOINTS=f"{point}=kill", **SOON) as first:
+    with worker(own_project, DWH_FAILPOINTS=f"{point}=kill", **PATIENT) as first:
         ask(own_project)
         assert first.wait(120) == -signal.SIGKILL
-        with worker(own_project, **SOON):
+        with worker(own_project, **PATIENT):
+            fall_silent(own_project.engine.database, first.pid)
             assert ended(own_project)["problem"] is None
     assert statuses(own_project) == ["FAILED", "FINISHED"]
     assert codes(own_project) == ["Failed", "Succeeded"]
@@ -78,10 +85,11 @@ def test_the_block_of_a_killed_worker_is_loaded_by_the_next_at_once(own_project:
 @pytest.mark.parametrize("point", some("commit.before"))
 def test_a_worker_stopped_beyond_its_silence_publishes_nothing_when_it_wakes(own_project: Project, point: str) -> None:  # noqa: F811
     ready(own_project)
-    with worker(own_project, DWH_FAILPOINTS=f"{point}=stop*1", **SOON) as first:
+    with worker(own_project, DWH_FAILPOINTS=f"{point}=stop*1", **PATIENT) as first:
         ask(own_project)
         eventually(lambda: is_stopped(first.pid), f"it comes to {point}", 120)
-        with worker(own_project, **SOON):
+        with worker(own_project, **PATIENT):
+            fall_silent(own_project.engine.database, first.pid)
             assert ended(own_project)["problem"] is None
             assert codes(own_project) == ["Failed", "Succeeded"]
             first.send_signal(signal.SIGCONT)
@@ -94,11 +102,12 @@ def test_a_worker_stopped_beyond_its_silence_publishes_nothing_when_it_wakes(own
 def test_a_worker_stopped_in_its_commit_holds_up_the_topic_until_its_lease_ends(own_project: Project) -> None:  # noqa: F811
     """Its transaction holds the lock of the topic, so that nobody can free it: Postgres ends it, as no lease was renewed."""
     ready(own_project)
-    soon = SOON | {"DWH_LEASE_SECONDS": "5"}
-    with worker(own_project, DWH_FAILPOINTS="commit.cursor=stop*1", **soon) as first:
+    short = PATIENT | {"DWH_LEASE_SECONDS": "15"}
+    with worker(own_project, DWH_FAILPOINTS="commit.cursor=stop*1", **short) as first:
         ask(own_project)
         eventually(lambda: is_stopped(first.pid), "it comes to its commit", 120)
-        with worker(own_project, **soon), asking(own_project.engine, threading.Event()):
+        with worker(own_project, **PATIENT), asking(own_project.engine, threading.Event()):
+            eventually(lambda: is_lost(own_project.engine.database, first.pid), "its assignment is lost")
             eventually(lambda: True if "Succeeded" in codes(own_project) else None, "the next worker loads it")
             first.send_signal(signal.SIGCONT)
             eventually(lambda: None if "Executing" in codes(own_project) else True, "no attempt is left")
@@ -108,13 +117,12 @@ def test_a_worker_stopped_in_its_commit_holds_up_the_topic_until_its_lease_ends(
 def test_a_manager_that_was_away_longer_than_messages_are_kept_loses_and_doubles_nothing(own_project: Project) -> None:  # noqa: F811
     """The only worker, and manager with it, dies when its block is committed and nobody knows; what it said is forgotten."""
     ready(own_project)
-    with worker(own_project, DWH_FAILPOINTS="commit.after=kill", **SOON) as first:
+    with worker(own_project, DWH_FAILPOINTS="commit.after=kill", **PATIENT) as first:
         ask(own_project)
         assert first.wait(120) == -signal.SIGKILL
     own_project.engine.database.execute("delete from dwh.message")
-    for column in ("seen_at", "state_since"):
-        own_project.engine.database.execute(f"update dwh.worker set {column} = {column} - interval '200 seconds'".encode())
-    with worker(own_project, **SOON):
+    with worker(own_project, **PATIENT):
+        fall_silent(own_project.engine.database, first.pid)
         assert ended(own_project)["problem"] is None
     assert statuses(own_project) == ["FAILED", "FINISHED"]
     assert codes(own_project) == ["Succeeded"]
@@ -124,14 +132,18 @@ def test_a_manager_that_was_away_longer_than_messages_are_kept_loses_and_doubles
 @pytest.mark.parametrize("off", [pytest.param(-DAY, marks=pytest.mark.exhaustive), DAY])
 def test_a_worker_on_a_wrong_clock_loads_what_another_lost(own_project: Project, off: int) -> None:  # noqa: F811
     ready(own_project)
-    with worker(own_project, wrong_by(-off), DWH_FAILPOINTS="stage.after=stop*1", **SOON) as first:
+    with worker(own_project, wrong_by(-off), DWH_FAILPOINTS="stage.after=stop*1", **PATIENT) as first:
         ask(own_project)
         eventually(lambda: is_stopped(first.pid), "it is in its block", 120)
-        with worker(own_project, wrong_by(off), **SOON) as second:
+        with worker(own_project, wrong_by(off), **PATIENT) as second:
+            far = "select from dwh.worker where abs(extract(epoch from clock_timestamp() - seen_at)) > 3600"
+            assert fetch(own_project, far) == []
+            fall_silent(own_project.engine.database, first.pid)
             assert ended(own_project)["problem"] is None
             os.kill(first.pid, signal.SIGKILL)
             online = "select pid from ems.etl_instances where status = 'online'"
-            assert fetch(own_project, online) == [(second.pid,)]
+            eventually(lambda: True if fetch(own_project, online) == [(second.pid,)] else None, "only one of them is online")
+            assert fetch(own_project, far) == []
     assert codes(own_project) == ["Failed", "Succeeded"]
     assert_loaded_once(own_project)
 
@@ -149,7 +161,7 @@ def test_a_restart_of_postgres_in_the_middle_of_a_block_loses_nothing(
     try:
         with contextmanager(opened)(tmp_path, url, spark_server) as project:
             ready(project)
-            with worker(project, DWH_FAILPOINTS="stage.after=sleep:5*1", **SOON), asking(project.engine, threading.Event()):
+            with worker(project, DWH_FAILPOINTS="stage.after=sleep:5*1", **PATIENT), asking(project.engine, threading.Event()):
                 eventually(lambda: True if codes(project) == ["Executing"] else None, "it is in its block", 120)
                 server.stop(immediate=True)
                 server.start()

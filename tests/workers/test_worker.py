@@ -19,6 +19,7 @@ from tests.faults.nursery import eventually
 from tests.workers.bus_suite import read
 from tests.workers.crew import SECONDS, Crew, crew_of
 from tests.workers.lines import KafkaLine, PostgresLine
+from tests.workers.silence import listened
 
 FINISHED = ("FINISHED", None)
 
@@ -149,6 +150,7 @@ def test_the_job_of_a_killed_worker_is_given_to_another(crew: Crew) -> None:
     crew.ask("one", shut=True)
     first = crew.begun("one")
     os.kill(first, signal.SIGKILL)
+    crew.fall_silent(first)
     second = crew.begun("one", 2)
     crew.open("one")
     assert crew.ended("one")["problem"] is None
@@ -163,6 +165,7 @@ def test_a_worker_stopped_beyond_its_silence_leaves_its_job_to_another_when_it_w
     crew.ask("one", shut=True)
     first = crew.begun("one")
     os.kill(first, signal.SIGSTOP)
+    crew.fall_silent(first)
     second = crew.begun("one", 2)
     os.kill(first, signal.SIGCONT)
     eventually(lambda: True if crew.marks("interrupted") == [("one", first)] else None, "the one that woke up gives up", SECONDS)
@@ -178,6 +181,8 @@ def test_the_manager_is_replaced_when_its_worker_is_stopped(crew: Crew) -> None:
     os.kill(first, signal.SIGSTOP)
     (second,) = crew.start()
     crew.ask("one")
+    # What the first one said before is heard late, as if it were still there.
+    eventually(lambda: crew.fall_silent(first) or crew.marks("done") or None, "it is carried out", SECONDS)
     assert crew.ended("one")["problem"] is None
     assert crew.marks("done") == [("one", second)]
 
@@ -204,6 +209,7 @@ def test_an_outdated_worker_takes_nothing_more(crew: Crew) -> None:
     assert crew.marks("begun") == []
     (crew.folder / "outdated").unlink()
     crew.start()
+    crew.fall_silent(pid)
     assert crew.ended("one")["problem"] is None
 
 
@@ -221,10 +227,12 @@ def test_a_restart_of_postgres_loses_nothing(run_folder: Path, tmp_path: Path) -
             crew.ask("two", "three", shut=True)
             crew.begun("one")
             crew.begun("two")
+            listened(database)
             server.stop(immediate=True)
             crew.open("one")
             eventually(lambda: True if [name for name, _ in crew.marks("done")] == ["one"] else None, "done without Postgres")
             server.start()
+            crew.away_for_long()
             for name in ("two", "three"):
                 crew.open(name)
             assert [crew.ended(name)["problem"] for name in ("one", "two", "three")] == [None, None, None]
@@ -247,6 +255,7 @@ def test_on_kafka_a_job_is_carried_out_cancelled_and_given_again(kafka: KafkaSer
         crew.ask("three", shut=True)
         first = crew.begun("three")
         os.kill(first, signal.SIGKILL)
+        crew.fall_silent(first)
         assert crew.begun("three", 2) != first
         crew.open("three")
         assert crew.ended("three")["problem"] is None
@@ -261,11 +270,14 @@ def test_a_broker_that_dies_and_comes_back_loses_nothing(database: Database, tmp
             crew.ask("one", "two", shut=True)
             crew.begun("one")
             crew.begun("two")
+            listened(database)
             server.kill()
             crew.open("one")
             eventually(lambda: True if "one" in {name for name, _ in crew.marks("done")} else None, "done without a broker")
+            crew.away_for_long()
             server.start()
             crew.open("two")
             assert [crew.ended(name)["problem"] for name in ("one", "two")] == [None, None]
+            assert [crew.assignments(name) for name in ("one", "two")] == [[FINISHED], [FINISHED]]
     finally:
         server.stop()

@@ -1,5 +1,7 @@
 -- End the assignments that nothing more will be heard of, so that their requests are given again (E6): of a worker that is gone or
 -- silent; never accepted; or of a worker that says it is idle, so that the report of its end was lost.
+-- Only a manager judges that has listened as long as a worker may be silent, and that has not been stopped since: one that was away
+-- has missed what they said.
 -- A request whose end was asked for ends with its assignment. Returns the assignments that were ended, with why.
 with lost as (
     select a.id, a.request_id,
@@ -11,6 +13,9 @@ with lost as (
     from dwh.assignment a
     join dwh.worker w on w.id = a.worker
     where a.status in ('ASSIGNED', 'ACCEPTED', 'RUNNING')
+      and exists (select from dwh.manager m
+                  where m.holder = %(manager)s and m.until > clock_timestamp()
+                    and m.listens_since < clock_timestamp() - make_interval(secs => %(silence)s))
       and (w.ended_at is not null
            or w.seen_at < clock_timestamp() - make_interval(secs => %(silence)s)
            or a.status = 'ASSIGNED' and a.assigned_at < clock_timestamp() - make_interval(secs => %(expiry)s)
