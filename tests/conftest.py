@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -23,7 +24,17 @@ from dwh_assets.warehouse.session import open_session
 from tests.faults.nursery import Nursery
 from tests.ingest.secured import SecuredKafka
 
+# Servers of tests live for minutes: Java spends half of its processor time there on optimising what is soon thrown away.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+
+# Files of these folders take minutes: begun last, one of them would be waited for alone.
+_LONG = ("docs", "chaos", "orchestration", "faults", "workers", "ingest")
 _numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    folders = {name: place for place, name in enumerate(_LONG)}
+    items.sort(key=lambda item: folders.get(item.path.parent.name, len(_LONG)))
 
 
 @pytest.fixture(scope="session")
