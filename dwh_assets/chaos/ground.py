@@ -171,7 +171,10 @@ class Ground:
         prepared, copy = f"{PREPARED}_{self.tag}", sql.Identifier(f"chaos_{self.tag}_{name}")
         # Spark keeps connections to the catalogs it has seen, and a database in use is no template.
         self._execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{prepared}'")
-        self._execute(sql.SQL("create database {} template {}").format(copy, sql.Identifier(prepared)))
+        # Through the log it would also copy how many numbers a sequence may give out before it logs again: after a crash of the
+        # server they would be given out once more.
+        statement = sql.SQL("create database {} template {} strategy file_copy")
+        self._execute(statement.format(copy, sql.Identifier(prepared)))
         try:
             yield self.url(f"chaos_{self.tag}_{name}")
         finally:
