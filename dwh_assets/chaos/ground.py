@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
@@ -27,6 +28,8 @@ from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
 
 PREPARED = "chaos_prepared"
+# Most of the time of few rows would go into compiling for many.
+SPARK_OPTIONS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"}
 _KAFKA_SECONDS = 30
 
 
@@ -65,9 +68,10 @@ class Ground:
             "DWH_POSTGRES_URL": url,
             "DWH_SPARK_REMOTE": self.spark_remote or "",
             "DWH_SPARK_MEMORY": self.spark_memory,
+            "DWH_SPARK_OPTIONS": json.dumps(SPARK_OPTIONS),
             "DWH_KAFKA_BOOTSTRAP": self.brokers if self.streams else "",
             "DWH_LEASE_SECONDS": "60",
-            "DWH_TICK_SECONDS": "0.05",
+            "DWH_TICK_SECONDS": "0.2",
             "DWH_SLOTS": "1",
             "DWH_DEADLINE_SECONDS": "30",
             "DWH_COMPACT_FILES": "2",
@@ -77,7 +81,8 @@ class Ground:
 
     def settings(self, url: str, slots: int) -> Settings:
         given = self.environment(url) | {"DWH_SLOTS": str(slots)}
-        return _settings({name.removeprefix("DWH_").lower(): given[name] for name in given if name not in _NO_SETTING})
+        named = {name.removeprefix("DWH_").lower(): given[name] for name in given if name not in _NO_SETTING}
+        return _settings(named | {"spark_options": SPARK_OPTIONS})
 
     # Servers
 

@@ -26,6 +26,7 @@ from dwh_assets.model.errors import ActRefused, DwhError, Refused, Transient
 logger = logging.getLogger(__name__)
 PUBLISHING = b"update iceberg.iceberg_tables"  # our commit; Spark's and pyiceberg's say UPDATE
 RETRY_SECONDS = 60.0
+END = 4.0  # seconds of a schedule; a worker that has not finished its block by then is killed
 AGAIN = 5  # events that are delivered again
 
 
@@ -106,7 +107,7 @@ class Stage:
                 self.crew.watch()
                 time.sleep(0.05)
         finally:
-            self.crew.end()
+            self.crew.end(pace * END)
         for fault, future in self._beside:
             self._judge(fault, future)
 

@@ -43,3 +43,16 @@ def test_rows_that_are_found_only_when_the_loop_has_ended_are_loaded(
     monkeypatch.setattr(closing, "_run_dry", and_then_rows_come)
     assert settle(engine) == []
     assert differences(scene.expected, contents(engine, scene.lineage)) == []
+
+
+def test_what_is_built_upon_late_rows_is_run_again_once_from_the_sources_on(scene: Scene) -> None:
+    late = ["crm.customers+late", "stage.orders+late"]
+    with scene.ground.clone("late") as url, opened(scene.ground, url) as engine:
+        scene.feed_all(engine, late)
+        assert settle(engine) == []
+        scene.feed_all(engine)
+        assert settle(engine) == []
+        assert differences(scene.expected, contents(engine, scene.lineage)) == []
+        asked = engine.database.fetch("select topic_id, count(*) as times from dwh.restatement group by topic_id")
+    assert len(asked) > 3
+    assert {row["times"] for row in asked} == {1}
