@@ -6,7 +6,7 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -171,7 +171,7 @@ class Ground:
         return self.url(name)
 
     @contextmanager
-    def clone(self, name: str) -> Iterator[str]:
+    def clone(self, name: str, is_evidence: Callable[[], bool] = lambda: False) -> Iterator[str]:
         """The URL of a copy of the prepared database. Files of its tables are shared, as none is ever overwritten."""
         prepared, copy = f"{PREPARED}_{self.tag}", sql.Identifier(f"chaos_{self.tag}_{name}")
         # Spark keeps connections to the catalogs it has seen, and a database in use is no template.
@@ -183,7 +183,17 @@ class Ground:
         try:
             yield self.url(f"chaos_{self.tag}_{name}")
         finally:
-            self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
+            if is_evidence():
+                self._leave(f"chaos_{self.tag}_{name}")
+            else:
+                self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
+
+    def _leave(self, copy: str) -> None:
+        """Under the name by which every command finds it in this home; on a given server it keeps its own."""
+        if self.postgres_url is None:
+            self._execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{copy}'")
+            self._execute("drop database if exists dwh")
+            self._execute(sql.SQL("alter database {} rename to dwh").format(sql.Identifier(copy)))
 
     def _execute(self, statement: str | sql.Composed) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:

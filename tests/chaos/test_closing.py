@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dwh_assets.chaos import round as rounds
 from dwh_assets.chaos import scene as closing
 from dwh_assets.chaos.content import contents, differences
 from dwh_assets.chaos.scene import Scene, opened, settle
@@ -56,3 +57,10 @@ def test_what_is_built_upon_late_rows_is_run_again_once_from_the_sources_on(scen
         asked = engine.database.fetch("select topic_id, count(*) as times from dwh.restatement group by topic_id")
     assert len(asked) > 3
     assert {row["times"] for row in asked} == {1}
+
+
+def test_whatever_ends_the_loop_is_a_finding_and_not_the_end_of_the_run(
+    scene: Scene, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "_run_dry", lambda engine: 1 / 0)
+    assert rounds._look(scene, engine) == ["I7: the loop ended with ZeroDivisionError: division by zero"]

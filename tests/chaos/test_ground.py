@@ -1,4 +1,4 @@
-"""The ground of chaos is its own, whatever the person's own warehouse is set to; it loses nothing."""
+"""The ground of chaos is its own, whatever the person's own warehouse is set to; it loses nothing, and keeps what failed."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 from dwh_assets.chaos.ground import PREPARED, Ground
 from dwh_assets.chaos.run import scratch
 from dwh_assets.config.settings import Settings
+from dwh_assets.control.server import EmbeddedPostgres
 
 URL = "postgresql://dwh:x@127.0.0.1:5432/chaos"
 YOURS = {
@@ -72,3 +73,17 @@ def test_numbers_that_a_clone_has_given_out_do_not_come_again_after_a_crash(grou
         ground.crash_postgres()
         insert_rows(url, 5)  # refused, were one of them there already
         assert count_rows(url) == 11
+
+
+def test_the_database_of_a_failed_round_is_the_one_that_commands_find_in_its_home(ground: Ground) -> None:
+    with ground.clone("round_1") as url:
+        insert_rows(url, 1)
+    with ground.clone("round_2", lambda: True) as url:
+        insert_rows(url, 2)
+        left_open = psycopg.connect(url)  # as Spark leaves them
+    with ground.clone("round_0") as url:  # of shrinking
+        insert_rows(url, 3)
+    left_open.close()
+    ground.stop()
+    server = EmbeddedPostgres(ground.home)
+    assert count_rows(server.start()) == 3
