@@ -13,8 +13,6 @@ import psutil
 
 from dwh_assets.chaos.forking import Nursery
 
-END_SECONDS = 20.0  # a worker that has not finished its block by then is killed
-
 
 @dataclass
 class Worker:
@@ -76,13 +74,13 @@ class Crew:
     def sleeping(self) -> bool:
         return any(worker.wakes is not None for worker in self.workers.values())
 
-    def end(self) -> None:
-        """They finish their blocks; nobody is left."""
+    def end(self, seconds: float) -> None:
+        """They finish their blocks; who has not by then is killed, and nobody is left."""
         left = dict(self.workers)
         for worker in left.values():
             os.kill(worker.pid, signal.SIGTERM)
             os.kill(worker.pid, signal.SIGCONT)
-        until = time.monotonic() + END_SECONDS
+        until = time.monotonic() + seconds
         while left:
             for number, worker in list(left.items()):
                 if self.nursery.ask(poll=worker.pid) is not None:

@@ -1,7 +1,8 @@
 """Workers as real processes, forked from one that has imported everything: a start costs milliseconds, not seconds.
 
-Orders come as JSON lines on stdin: {"start": Job} is answered with the pid, {"poll": pid} with the exit code or null. A worker
-takes its settings, failpoints and switched-off protections from the environment of its job, as any other process does.
+It says null when it has. Then orders come as JSON lines on stdin: {"start": Job} is answered with the pid, {"poll": pid} with the
+exit code or null. A worker takes its settings, failpoints and switched-off protections from the environment of its job, as any
+other process does.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Job = dict[str, Any]  # environment, output, and what else the work needs
 def serve(work: Callable[[Job], None]) -> None:
     """Fork a worker for each job until stdin ends; then those that are left are killed."""
     children: set[int] = set()
+    put(None)
     for line in sys.stdin:
         order = json.loads(line)
         answer: int | None
@@ -79,12 +81,16 @@ class Nursery:
         self._process = subprocess.Popen(
             [sys.executable, *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
         )
+        self._answer()
 
     def ask(self, **order: object) -> Any:
         assert self._process.stdin is not None
-        assert self._process.stdout is not None
         self._process.stdin.write(json.dumps(order) + "\n")
         self._process.stdin.flush()
+        return self._answer()
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
         return json.loads(self._process.stdout.readline())
 
     def close(self) -> None:

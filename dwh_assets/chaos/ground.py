@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,8 @@ from dwh_assets.sources.kafka.server import KafkaServer
 from dwh_assets.warehouse.server import SparkServer
 
 PREPARED = "chaos_prepared"
+# Most of the time of few rows would go into compiling for many.
+SPARK_OPTIONS = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"}
 _KAFKA_SECONDS = 30
 
 
@@ -65,9 +68,10 @@ class Ground:
             "DWH_POSTGRES_URL": url,
             "DWH_SPARK_REMOTE": self.spark_remote or "",
             "DWH_SPARK_MEMORY": self.spark_memory,
+            "DWH_SPARK_OPTIONS": json.dumps(SPARK_OPTIONS),
             "DWH_KAFKA_BOOTSTRAP": self.brokers if self.streams else "",
             "DWH_LEASE_SECONDS": "60",
-            "DWH_TICK_SECONDS": "0.05",
+            "DWH_TICK_SECONDS": "0.2",
             "DWH_SLOTS": "1",
             "DWH_DEADLINE_SECONDS": "30",
             "DWH_COMPACT_FILES": "2",
@@ -77,7 +81,8 @@ class Ground:
 
     def settings(self, url: str, slots: int) -> Settings:
         given = self.environment(url) | {"DWH_SLOTS": str(slots)}
-        return _settings({name.removeprefix("DWH_").lower(): given[name] for name in given if name not in _NO_SETTING})
+        named = {name.removeprefix("DWH_").lower(): given[name] for name in given if name not in _NO_SETTING}
+        return _settings(named | {"spark_options": SPARK_OPTIONS})
 
     # Servers
 
@@ -166,16 +171,29 @@ class Ground:
         return self.url(name)
 
     @contextmanager
-    def clone(self, name: str) -> Iterator[str]:
+    def clone(self, name: str, is_evidence: Callable[[], bool] = lambda: False) -> Iterator[str]:
         """The URL of a copy of the prepared database. Files of its tables are shared, as none is ever overwritten."""
         prepared, copy = f"{PREPARED}_{self.tag}", sql.Identifier(f"chaos_{self.tag}_{name}")
         # Spark keeps connections to the catalogs it has seen, and a database in use is no template.
         self._execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{prepared}'")
-        self._execute(sql.SQL("create database {} template {}").format(copy, sql.Identifier(prepared)))
+        # Through the log it would also copy how many numbers a sequence may give out before it logs again: after a crash of the
+        # server they would be given out once more.
+        statement = sql.SQL("create database {} template {} strategy file_copy")
+        self._execute(statement.format(copy, sql.Identifier(prepared)))
         try:
             yield self.url(f"chaos_{self.tag}_{name}")
         finally:
-            self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
+            if is_evidence():
+                self._leave(f"chaos_{self.tag}_{name}")
+            else:
+                self._execute(sql.SQL("drop database if exists {} with (force)").format(copy))
+
+    def _leave(self, copy: str) -> None:
+        """Under the name by which every command finds it in this home; on a given server it keeps its own."""
+        if self.postgres_url is None:
+            self._execute(f"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '{copy}'")
+            self._execute("drop database if exists dwh")
+            self._execute(sql.SQL("alter database {} rename to dwh").format(sql.Identifier(copy)))
 
     def _execute(self, statement: str | sql.Composed) -> None:
         with psycopg.connect(self.url("postgres"), autocommit=True) as connection:

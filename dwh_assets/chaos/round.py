@@ -14,18 +14,19 @@ from dwh_assets.chaos.forking import Nursery
 from dwh_assets.chaos.proxy import Proxy, proxied
 from dwh_assets.chaos.sample import click
 from dwh_assets.chaos.scene import WHO, Scene, changed, expire_leases, opened, settle
-from dwh_assets.chaos.schedule import LENGTH, Fault, Schedule
+from dwh_assets.chaos.schedule import LENGTH, Fault, Schedule, written
 from dwh_assets.control.acts import ActStore
 from dwh_assets.control.statements import sql
 from dwh_assets.engine.apply import apply
 from dwh_assets.engine.compact import compact
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.restate import span_of
-from dwh_assets.model.errors import ActRefused, DwhError, Refused, Transient
+from dwh_assets.model.errors import ActRefused, Refused, Transient
 
 logger = logging.getLogger(__name__)
 PUBLISHING = b"update iceberg.iceberg_tables"  # our commit; Spark's and pyiceberg's say UPDATE
 RETRY_SECONDS = 60.0
+END = 4.0  # seconds of a schedule; a worker that has not finished its block by then is killed
 AGAIN = 5  # events that are delivered again
 
 
@@ -46,7 +47,9 @@ class Result:
 def play(scene: Scene, nursery: Nursery, number: int, schedule: Schedule) -> Result:
     """A fault of the product shows in the findings; only what chaos itself does wrong is raised."""
     result, began = Result(number, schedule), time.monotonic()
-    with scene.ground.clone(f"round_{number}") as url, proxied(url) as proxy, opened(scene.ground, url) as engine:
+    logger.info("round %s: %s", number, written(schedule))
+    cloned = scene.ground.clone(f"round_{number}", lambda: number > 0 and bool(result.findings))
+    with cloned as url, proxied(url) as proxy, opened(scene.ground, url) as engine:
         held_back = [fault.target for fault in schedule if fault.kind == "feed"]
         scene.feed_all(engine, held_back)
         with ThreadPoolExecutor(4, thread_name_prefix="chaos") as pool:
@@ -64,7 +67,7 @@ def play(scene: Scene, nursery: Nursery, number: int, schedule: Schedule) -> Res
 def _look(scene: Scene, engine: Engine) -> list[str]:
     try:
         return [*settle(engine), *differences(scene.expected, contents(engine, scene.lineage))]
-    except DwhError as error:
+    except Exception as error:
         logger.exception("the warehouse did not come to rest")
         return [f"I7: the loop ended with {type(error).__name__}: {error}"]
 
@@ -106,7 +109,7 @@ class Stage:
                 self.crew.watch()
                 time.sleep(0.05)
         finally:
-            self.crew.end()
+            self.crew.end(pace * END)
         for fault, future in self._beside:
             self._judge(fault, future)
 

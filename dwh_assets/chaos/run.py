@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -33,10 +34,13 @@ class Ran:
     def failed(self) -> Result | None:
         return next((result for result in self.rounds if result.findings), None)
 
+    def seconds(self, spark_dies: bool) -> list[float]:
+        """Of the rounds in which Spark died, which takes longest to come back, or of the others."""
+        return sorted(result.seconds for result in self.rounds if spark_dies == any(f.kind == "spark" for f in result.schedule))
+
     @property
-    def longest(self) -> float:
-        """Seconds of the longest round."""
-        return max((result.seconds for result in self.rounds), default=0.0)
+    def faults(self) -> Counter[str]:
+        return Counter(fault.kind for result in self.rounds for fault in result.schedule)
 
 
 @contextmanager
@@ -96,9 +100,10 @@ def run(
     tries: int = 0,
     fixed: Schedule | None = None,
     told: Callable[[Result], None] = lambda result: None,
+    ran: Ran | None = None,
 ) -> Ran:
     """Round after round, until one fails or the time is over; `tries` rounds at most are spent on shrinking."""
-    ran = Ran()
+    ran = Ran() if ran is None else ran
 
     def played(number: int, schedule: Schedule) -> Result:
         result = play(scene, workers, number, schedule)

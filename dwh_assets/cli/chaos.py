@@ -7,10 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import SystemRandom
+from statistics import median
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dwh_assets.cli.logs import log_to_file
 from dwh_assets.cli.opening import settings_of, warehouse
 from dwh_assets.cli.options import Json
 from dwh_assets.cli.output import Printer, printer, warn, working
@@ -63,11 +65,12 @@ def chaos(
         _scene(settings, home, chosen, workers, rows if lineage else None, fixed or ()) as scene,
     ):
         until = float("inf") if minutes is None else time.monotonic() + 60 * minutes
-        ran = run(scene, chosen, numbers, until, tries, fixed, lambda result: _tell(out, result, len(numbers)))
+        run(scene, chosen, numbers, until, tries, fixed, lambda result: _tell(out, result, len(numbers), home), ran)
     command = f"dwh chaos --seed {chosen} --workers {workers}" + (f" --lineage --rows {rows}" if lineage else "")
-    _conclude(out, ran, command, faults, home)
+    _conclude(out, ran, command, faults)
     if as_json:
-        out.json({"seed": chosen, "failed": ran.failed is not None, "rounds": [_as_dict(result) for result in ran.rounds]})
+        kept = str(home) if ran.failed else None
+        out.json({"seed": chosen, "failed": bool(kept), "kept": kept, "rounds": [_as_dict(result) for result in ran.rounds]})
     raise typer.Exit(1 if ran.failed else 0)
 
 
@@ -84,6 +87,7 @@ def _scene(settings: Settings, home: Path, seed: int, workers: int, rows: int | 
         with warehouse(settings) as engine, working("taking a sample of the sources", long=True):
             scene, left_out = own(Ground(home, streams=False), engine, seed, workers, rows)
     refuse_misses(faults, scene.cast)
+    log_to_file(settings.model_copy(update={"home": home}))
     for name in left_out:
         warn(f"{name} is left out: it reads a stream of events, stands on one that does, or is not active")
     with prepared(scene, lambda: working(STARTING, long=True)):
@@ -92,33 +96,43 @@ def _scene(settings: Settings, home: Path, seed: int, workers: int, rows: int | 
         yield scene
 
 
-def _tell(out: Printer, result: Result, rounds: int) -> None:
+def _tell(out: Printer, result: Result, rounds: int, home: Path) -> None:
     from dwh_assets.chaos.schedule import written
 
     name = f"round {result.number}/{rounds}" if result.number else "shrinking"
     verdict = "[red]FAILED[/]" if result.findings else "[green]ok[/]"
     counted = f"{result.blocks} blocks, {result.attempts} attempts, {result.deaths} killed, {result.stops} stopped"
     out.say(f"{name:<14} {verdict} {result.seconds:5.1f} s  {counted}  [dim]{written(result.schedule)}[/]")
+    if result.number and result.findings:  # at once: whoever breaks off the shrinking has seen it
+        for finding in result.findings:
+            out.say(f"  {finding}")
+        out.say(f"  Its database and tables:  dwh --home {home} --project {home / 'project'} status")
+        out.say(f"  Its faults, servers and workers:  {home / 'logs'}, {home / 'logs' / f'round-{result.number}'}")
 
 
-def _conclude(out: Printer, ran: Ran, command: str, faults: str | None, home: Path) -> None:
+def _conclude(out: Printer, ran: Ran, command: str, faults: str | None) -> None:
     from dwh_assets.chaos.schedule import written
 
     blocks, attempts = sum(result.blocks for result in ran.rounds), sum(result.attempts for result in ran.rounds)
     sums = f"{len(ran.rounds)} rounds, {blocks} blocks, {attempts} attempts"
-    out.say(f"The longest round took {ran.longest:.1f} s.")
-    if ran.longest > ROUND_SECONDS:
+    out.say("Faults: " + ", ".join(f"{count} {kind}" for kind, count in ran.faults.most_common()))
+    out.say(
+        f"Seconds of a round: {_span(ran.seconds(spark_dies=False))}; where Spark died: {_span(ran.seconds(spark_dies=True))}."
+    )
+    if max(ran.seconds(spark_dies=False), default=0) > ROUND_SECONDS:
         warn(f"a round should take at most {ROUND_SECONDS:.0f} s: this machine is slow or busy, so fewer faults meet")
     if (failed := ran.failed) is None:
         out.say(f"[green]No row was lost or doubled[/] in {sums}.")
         return
-    out.say(f"[red]Round {failed.number} failed[/], after {sums}:")
-    for finding in failed.findings:
-        out.say(f"  {finding}")
+    out.say(f"[red]Round {failed.number} failed[/], after {sums}.")
     if faults is None:
         out.say(f"The whole round again:  {command} --round {failed.number}")
     out.say(f"The shortest that failed:  {command} --rounds 5 --faults '{written(ran.shortest or ())}'")
-    out.say(f"Logs of its workers:  {home / 'logs'}")
+
+
+def _span(seconds: list[float]) -> str:
+    """In words, of seconds in their order."""
+    return f"median {median(seconds):.1f}, longest {seconds[-1]:.1f}" if seconds else "none"
 
 
 def _as_dict(result: Result) -> dict[str, Any]:

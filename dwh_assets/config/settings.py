@@ -32,7 +32,7 @@ class Settings(AlertSettings, MaintenanceSettings, OpenLineageSettings, StoreSet
     spark_memory: str = Field("4g", description="heap of the started server")
     spark_host: str = Field("127.0.0.1", description="address by which the executors of a cluster reach the started server")
     spark_options: dict[str, str] = Field(
-        {}, description="more settings of the started server, such as its executors'; JSON, or a table"
+        {}, description="more settings of the started server, such as its executors' and Java's; JSON, or a table"
     )
     kafka_bootstrap: str | None = Field(None, description="host:port of the brokers of the bus and of sources that name none")
     warehouse: str | None = Field(None, description="root of the Iceberg tables: a folder or s3://...; default home/warehouse")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import sys
 import tempfile
 import time
@@ -86,7 +87,8 @@ class SparkServer:
         jars = java.own_jars(runtime, *(() if object_store(self._settings) is None else (PACKAGE,)))
         settings = self._conf(port) | self._executors(jars) | self._settings.spark_options
         conf = [word for name, value in settings.items() for word in ("--conf", f"{name}={value}")]
-        options = [*java.options(), *java.crash_options(self._settings.home / "logs")]
+        extra = shlex.split(settings.get("spark.driver.extraJavaOptions", ""))  # Spark itself would leave it to its shell scripts
+        options = [*java.options(), *java.crash_options(self._settings.home / "logs"), *extra]
         return [str(runtime), f"-Xmx{self._settings.spark_memory}", *options, "-cp", java.class_path(jars),
                 "org.apache.spark.deploy.SparkSubmit", "--class", _MAIN, "--master", self._settings.spark_master,
                 *conf, "spark-internal"]  # fmt: skip

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from dwh_assets.chaos import round as rounds
 from dwh_assets.chaos import scene as closing
 from dwh_assets.chaos.content import contents, differences
 from dwh_assets.chaos.scene import Scene, opened, settle
@@ -43,3 +44,23 @@ def test_rows_that_are_found_only_when_the_loop_has_ended_are_loaded(
     monkeypatch.setattr(closing, "_run_dry", and_then_rows_come)
     assert settle(engine) == []
     assert differences(scene.expected, contents(engine, scene.lineage)) == []
+
+
+def test_what_is_built_upon_late_rows_is_run_again_once_from_the_sources_on(scene: Scene) -> None:
+    late = ["crm.customers+late", "stage.orders+late"]
+    with scene.ground.clone("late") as url, opened(scene.ground, url) as engine:
+        scene.feed_all(engine, late)
+        assert settle(engine) == []
+        scene.feed_all(engine)
+        assert settle(engine) == []
+        assert differences(scene.expected, contents(engine, scene.lineage)) == []
+        asked = engine.database.fetch("select topic_id, count(*) as times from dwh.restatement group by topic_id")
+    assert len(asked) > 3
+    assert {row["times"] for row in asked} == {1}
+
+
+def test_whatever_ends_the_loop_is_a_finding_and_not_the_end_of_the_run(
+    scene: Scene, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(closing, "_run_dry", lambda engine: 1 / 0)
+    assert rounds._look(scene, engine) == ["I7: the loop ended with ZeroDivisionError: division by zero"]

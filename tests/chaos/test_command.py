@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests.chaos.test_chaos import SLEEPERS
 from tests.cli.conftest import project_on
 
 NOWHERE = "sc://127.0.0.1:1"
@@ -20,13 +22,18 @@ SERVERS = (
 )
 
 
-def chaos(folder: Path, *options: str, **environment: str) -> dict[str, Any]:
-    """What a run that nothing was lost in tells as JSON."""
-    command = [sys.executable, "-m", "dwh_assets.cli", "chaos", "--seed", "8", "--workers", "2", "--json", *options]
-    own = os.environ | {"DWH_SPARK_REMOTE": NOWHERE, "DWH_ALERT_SLACK": "http://127.0.0.1:1/yours"} | environment
-    ended = subprocess.run(command, env=own, cwd=folder, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+def dwh(folder: Path, *options: str, code: int = 0, **environment: str) -> dict[str, Any]:
+    """What a command tells as JSON that ends with this code."""
+    command = [sys.executable, "-m", "dwh_assets.cli", *options, "--json"]
+    ended = subprocess.run(command, env=os.environ | environment, cwd=folder, capture_output=True, text=True)
+    assert ended.returncode == code, ended.stdout + ended.stderr
     return json.loads(ended.stdout)
+
+
+def chaos(folder: Path, *options: str, code: int = 0, **environment: str) -> dict[str, Any]:
+    """On servers of its own, whatever the person's are."""
+    own = {"DWH_SPARK_REMOTE": NOWHERE, "DWH_ALERT_SLACK": "http://127.0.0.1:1/yours"} | environment
+    return dwh(folder, "chaos", "--seed", "8", "--workers", "2", *options, code=code, **own)
 
 
 @pytest.mark.exhaustive
@@ -39,13 +46,29 @@ def test_no_row_is_lost_or_doubled_while_servers_of_its_own_crash_and_freeze(tmp
 
 @pytest.mark.exhaustive
 @pytest.mark.timeout(1200)
+def test_what_a_failed_round_has_left_can_be_looked_at_with_any_command(tmp_path: Path) -> None:
+    faults = ("--rounds", "10", "--tries", "1", "--faults", SLEEPERS)
+    told = chaos(tmp_path, *faults, code=1, DWH_UNPROTECTED="token,position,pointer")
+    home = Path(told["kept"])
+    try:
+        (number,) = (result["number"] for result in told["rounds"] if result["findings"])
+        assert f"round {number}: {SLEEPERS}" in (home / "logs" / "dwh.log").read_text()
+        assert list((home / "logs" / f"round-{number}").iterdir())
+        looked = dwh(tmp_path, "--home", str(home), "--project", str(home / "project"), "status")
+        assert "fact.orders#web" in str(looked)
+    finally:
+        shutil.rmtree(home)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(1200)
 def test_a_copy_of_ones_own_lineage_holds_while_ones_own_warehouse_is_only_read(
     postgres_url: str, template: str, tmp_path: Path
 ) -> None:
     with project_on(postgres_url, template, NOWHERE, tmp_path) as project:
         project.deliver(range(1, 61))
         before = project.ok("lineage", "diff").out
-        told = chaos(tmp_path, "--lineage", "--rows", "50", "--rounds", "2", **project.environment)
+        told = chaos(tmp_path, "--lineage", "--rows", "50", "--rounds", "2", code=0, **project.environment)
         assert [result["findings"] for result in told["rounds"]] == [[], []]
         assert all(result["blocks"] > 3 for result in told["rounds"])
         assert project.ok("lineage", "diff").out == before

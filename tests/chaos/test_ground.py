@@ -1,13 +1,17 @@
-"""The ground of chaos is its own, whatever the person's own warehouse is set to."""
+"""The ground of chaos is its own, whatever the person's own warehouse is set to; it loses nothing, and keeps what failed."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
-from dwh_assets.chaos.ground import Ground
+from dwh_assets.chaos.ground import PREPARED, Ground
+from dwh_assets.chaos.run import scratch
 from dwh_assets.config.settings import Settings
+from dwh_assets.control.server import EmbeddedPostgres
 
 URL = "postgresql://dwh:x@127.0.0.1:5432/chaos"
 YOURS = {
@@ -37,3 +41,49 @@ def test_nothing_of_the_persons_own_settings_counts_there(tmp_path: Path, monkey
         if name not in own:
             assert getattr(settings, name) == field.get_default(), name
     assert "yours" not in str(ground.environment(URL))
+
+
+@pytest.fixture
+def ground() -> Iterator[Ground]:
+    """With a Postgres of its own, that may crash; its table has one row."""
+    with scratch(lambda: False) as home:
+        ground = Ground(home, spark_remote=YOURS["DWH_SPARK_REMOTE"], streams=False)
+        ground.start()
+        with psycopg.connect(ground.create_prepared()) as connection:
+            connection.execute("create table counted (id bigint generated always as identity primary key)")
+        insert_rows(ground.url(f"{PREPARED}_{ground.tag}"), 1)
+        yield ground
+        ground.stop()
+
+
+def insert_rows(url: str, count: int) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute("insert into counted select from generate_series(1, %s)", [count])
+
+
+def count_rows(url: str) -> int:
+    with psycopg.connect(url) as connection:
+        (row,) = connection.execute("select count(*) from counted").fetchall()
+    return row[0]
+
+
+def test_numbers_that_a_clone_has_given_out_do_not_come_again_after_a_crash(ground: Ground) -> None:
+    with ground.clone("round_1") as url:
+        insert_rows(url, 5)
+        ground.crash_postgres()
+        insert_rows(url, 5)  # refused, were one of them there already
+        assert count_rows(url) == 11
+
+
+def test_the_database_of_a_failed_round_is_the_one_that_commands_find_in_its_home(ground: Ground) -> None:
+    with ground.clone("round_1") as url:
+        insert_rows(url, 1)
+    with ground.clone("round_2", lambda: True) as url:
+        insert_rows(url, 2)
+        left_open = psycopg.connect(url)  # as Spark leaves them
+    with ground.clone("round_0") as url:  # of shrinking
+        insert_rows(url, 3)
+    left_open.close()
+    ground.stop()
+    server = EmbeddedPostgres(ground.home)
+    assert count_rows(server.start()) == 3

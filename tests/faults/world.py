@@ -90,7 +90,10 @@ class Farm:
     def _create(self, name: str, template: str) -> None:
         # Spark keeps connections to the catalogs it has seen, and a database in use is no template.
         self._execute("select pg_terminate_backend(pid) from pg_stat_activity where datname = 'prepared'")
-        self._execute(pg.SQL("create database {} template {}").format(pg.Identifier(name), pg.Identifier(template)))
+        # As files: else a crash of the server would let the copy give out numbers once more.
+        self._execute(
+            pg.SQL("create database {} template {} strategy file_copy").format(pg.Identifier(name), pg.Identifier(template))
+        )
 
     def _execute(self, statement: str | pg.Composed) -> None:
         with psycopg.connect(self.server_url, autocommit=True) as connection:

@@ -16,6 +16,8 @@ from dwh_assets.model.errors import SparkDown
 from dwh_assets.warehouse.server import SparkServer
 from dwh_assets.warehouse.session import open_plain_session, spark_errors
 
+OF_JAVA = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 '-Dtwo.words=both of them'"}
+
 
 def pid_of(run_folder: Path) -> int:
     return int((run_folder / "spark" / "pid").read_text().split()[0])
@@ -43,7 +45,7 @@ def test_its_command_line_holds_no_secret(spark_server: SparkServer, run_folder:
 @pytest.fixture
 def own_server(tmp_path: Path) -> Iterator[SparkServer]:
     """One that nobody else holds a session of."""
-    server = SparkServer(load_settings(home=tmp_path, spark_master="local[1]", spark_memory="1g"))
+    server = SparkServer(load_settings(home=tmp_path, spark_master="local[1]", spark_memory="1g", spark_options=OF_JAVA))
     yield server
     server.stop()
 
@@ -62,6 +64,13 @@ def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(own_se
     assert pid_of(tmp_path) != killed
     assert fresh.range(4).count() == 4
     fresh.stop()
+
+
+def test_java_gets_the_options_that_are_set_for_it(own_server: SparkServer) -> None:
+    session = open_plain_session(own_server.start(timeout=240))
+    (row,) = session.sql("select java_method('java.lang.System', 'getProperty', 'two.words')").collect()
+    assert row[0] == "both of them"
+    session.stop()
 
 
 def test_warming_leaves_nothing_behind(spark_server: SparkServer, run_folder: Path) -> None:
