@@ -30,13 +30,16 @@ from dwh_assets.warehouse.membership import Keys, held
 from dwh_assets.warehouse.reading import read_columns
 from dwh_assets.warehouse.session import spark_errors
 
+_LETTER = "_letter"
+_RAW = {f"_{name}" for name in RECORD} | {DETAIL}
+
 
 class Ingest(Processor):
     def shape(self, module: Module, output: DataFrame) -> DataFrame:
-        """What is kept of a record is needed for dead letters only."""
-        raw = [F.when(F.col(REASON).isNotNull(), F.col(f"_{name}")).alias(f"_{name}") for name in RECORD]
-        kept = [column for column in output.columns if column.removeprefix("_") not in RECORD or not column.startswith("_")]
-        return output.select(*kept, *raw)
+        """What is kept of a record is needed for dead letters only, and in one column, as each costs something in every row."""
+        letter = F.struct(*(F.col(f"_{name}").alias(name) for name in RECORD), F.col(DETAIL).alias("detail"))
+        kept = [column for column in output.columns if column not in _RAW]
+        return output.select(*kept, F.when(F.col(REASON).isNotNull(), letter).alias(_LETTER))
 
     def write(self, work: Work) -> RowCounts:
         """Decoded once and kept aside: who is new is found out before the rows are written."""
@@ -64,8 +67,7 @@ class Ingest(Processor):
 
 def stage_columns(given: StructType) -> StructType:
     """Those of the stage table, without what is kept for dead letters."""
-    aside = {f"_{name}" for name in RECORD} | {REASON, DETAIL}
-    return StructType([column for column in given.fields if column.name not in aside])
+    return StructType([column for column in given.fields if column.name not in (REASON, _LETTER)])
 
 
 def events_of(source: Source | None) -> Events:
@@ -77,9 +79,8 @@ def events_of(source: Source | None) -> Events:
 
 def dead_letter_columns(rows: DataFrame, position: tuple[str, str]) -> DataFrame:
     """Dead letters as their table has them. Their positions have their own names, whatever the stage table calls them."""
-    raw = [F.col(f"_{name}").alias(name) for name in RECORD]
-    named = [F.col(position[0]).alias("pos"), F.col(position[1]).alias("id")]
-    return rows.select(*named, *raw, F.col(REASON).alias("reason"), F.col(DETAIL).alias("detail"), *AUDIT)
+    named = [F.col(position[0]).alias("pos"), F.col(position[1]).alias("id"), F.col(REASON).alias("reason")]
+    return rows.select(*named, f"{_LETTER}.*", *AUDIT)
 
 
 def dead_letter_table() -> StructType:

@@ -31,6 +31,8 @@ SESSION_DEFAULTS = {
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
+    # Rows that are kept aside are read twice at most: to compress them costs more than it saves.
+    "spark.sql.inMemoryColumnarStorage.compressed": "false",
 }
 _LOST = re.compile(
     r"StatusCode\.UNAVAILABLE|Connection refused|Socket closed|INVALID_HANDLE\.(SESSION|OPERATION)_"

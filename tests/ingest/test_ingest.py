@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from datetime import timedelta
 
@@ -86,6 +87,29 @@ def test_an_event_that_cannot_be_loaded_is_a_dead_letter_with_its_bytes(stream: 
     (check,) = stream.project.blocks(TABLE)[0]["checks"]
     assert (check["name"], check["severity"], check["passed"], check["value"]) == ("dead_letters", "warn", False, 9)
     assert stream.project.verify() == []
+
+
+def test_an_unknown_field_is_found_however_its_json_is_written(stream: Stream) -> None:
+    """Plain JSON is not read for its names a second time; what is written otherwise must not slip through there."""
+    applied(stream)
+    plain = [json.dumps(event(product), separators=(",", ":"))[:-1] for product in range(10)]
+    hidden = [
+        '"more":1}',
+        '"more" :1}',
+        '"more"\t:1}',
+        '"more"\n:1}',
+        "'more':1}",
+        '"more":null}',
+        '"amount":null,"more":{"a":1}}',
+    ]
+    known = ["}", ' , "amount" : 2 }', ',"amount":null}']
+    texts = [f"{text},{rest}" for text, rest in zip(plain, hidden, strict=False)]
+    texts += [text + rest for text, rest in zip(plain[len(hidden) :], known, strict=True)]
+    marked = {**event(10), "project": 'it\'s "shop":'}
+    stream.send([*(text.encode() for text in texts), marked], partition=0)
+    stream.project.load()
+    assert stream.dead() == [(0, offset, "unknown_field") for offset in range(len(hidden))]
+    assert stream.products() == [7, 8, 9, 10]
 
 
 def test_a_new_version_adds_its_column_and_its_dead_letters_are_replayed(stream: Stream) -> None:
