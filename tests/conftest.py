@@ -25,7 +25,8 @@ from tests.faults.nursery import Nursery
 from tests.ingest.secured import SecuredKafka
 
 # Servers of tests live for minutes: Java spends half of its processor time there on optimising what is soon thrown away.
-os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1")
+# Such a Java keeps little room for its code by itself, and searches it for what may go without end.
+os.environ.setdefault("JAVA_TOOL_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m")
 
 # Files of these folders take minutes: begun last, one of them would be waited for alone.
 _LONG = ("docs", "chaos", "orchestration", "faults", "workers", "ingest")

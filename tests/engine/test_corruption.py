@@ -106,12 +106,12 @@ def test_damaged_metadata_is_named_and_nothing_is_published(loaded: Project) -> 
     manifest = snapshot.manifests(table.io)[0].manifest_path
     for path in (table.metadata_location, snapshot.manifest_list, manifest):
         for offset in (None, -1):
-            catalog._files.cache_clear()
+            catalog.forget_files()
             with damaged(path, offset) as name, pytest.raises(DamagedData) as raised:
                 files_of(loaded)
             assert name in str(raised.value) or TABLE in str(raised.value)
             assert "Restore" in str(raised.value)
-    catalog._files.cache_clear()
+    catalog.forget_files()
     assert loaded.verify() == []
 
 
