@@ -155,9 +155,10 @@ class Ground:
         else:
             prepared = sql.Identifier(f"{PREPARED}_{self.tag}")
             self._execute(sql.SQL("drop database if exists {} with (force)").format(prepared))
-        for process in psutil.process_iter():
-            if process.name() == "java" and any(str(self.home) in word for word in _words(process)):
-                process.kill()
+        for process in psutil.process_iter(["name"]):  # passes over those that end meanwhile
+            if process.info["name"] == "java" and any(str(self.home) in word for word in _words(process)):
+                with suppress(psutil.NoSuchProcess):
+                    process.kill()
 
     # Databases
 

@@ -37,7 +37,8 @@ def _held(engine: Engine, snapshots: Mapping[str, int | None], text: str) -> lis
         return []  # the metadata is what is damaged: its own error names the file
     if damaged := [(table, file) for table, file in files if file.path.rpartition("/")[2] in text]:
         return [_sentence(table, file) for table, file in damaged]
-    path = first_unreadable(engine.session(), [file.path for _, file in files])
+    with spark_errors():
+        path = first_unreadable(engine.session(), [file.path for _, file in files])
     return [f"The file is {path}.\n{_sentence(table, file)}" for table, file in files if file.path == path]
 
 

@@ -2,7 +2,7 @@
 
 The hash is not taken at the commit: that would read every block a second time, by a Spark job of its own, where its manifests
 give rows and nulls for nothing. One job over the whole table costs one scan, whenever a person or a schedule wants it. So a value
-that changes before the first deep look is not found by it; flipped bits are found at any read, by the checksums of the pages.
+that changes before the first deep look is not found by it; flipped bits in pages are found at any read, by their checksums.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ def first_unreadable(session: SparkSession, paths: Iterable[str]) -> str | None:
         try:
             session.read.parquet(path).selectExpr("sum(crc32(to_json(struct(*))))").collect()
         except PySparkException:
+            session.range(1).collect()  # raises where Spark was lost, not the file
             return path
     return None
 

@@ -170,7 +170,8 @@ def spark_errors(files: Callable[[], Iterable[str]] = tuple, session: SparkSessi
     try:
         yield
     except (PySparkException, grpc.RpcError, ConnectionError) as error:
-        translated = translate(error, files, session)
+        with spark_errors():  # Spark may be lost while the file is searched for
+            translated = translate(error, files, session)
         if translated is None:
             raise
         raise translated from error

@@ -9,7 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
+import pyarrow as pa
+import pyarrow.parquet
 import pytest
+from pyspark.errors.exceptions.connect import SparkConnectGrpcException
 
 from dwh_assets.config.settings import load_settings
 from dwh_assets.model.errors import SparkDown
@@ -60,6 +63,10 @@ def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(own_se
         session.range(3).count()
     assert time.monotonic() - begun < 15
     assert not own_server.running()
+    sound = tmp_path / "sound.parquet"
+    pyarrow.parquet.write_table(pa.table({"id": [1]}), sound)
+    with pytest.raises(SparkDown), spark_errors(lambda: [str(sound)], session):
+        raise SparkConnectGrpcException("Reached the end of stream")  # no file is damaged because Spark is away now
     fresh = open_plain_session(own_server.start(timeout=240))
     assert pid_of(tmp_path) != killed
     assert fresh.range(4).count() == 4
