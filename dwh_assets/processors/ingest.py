@@ -136,24 +136,33 @@ class _Seen:
     def of(cls, rows: DataFrame, position: tuple[str, str]) -> _Seen:
         pos, id_ = position
         chosen = rows.select("_block", F.unix_micros(pos).alias("pos"), F.col(id_).alias("id"), REASON, *UNIQUE)
-        table = chosen.toArrow().sort_by([("pos", "ascending"), ("id", "ascending")])
+        table = _in_order(chosen.toArrow())
         hi, lo = (table[name].fill_null(0).to_numpy() for name in UNIQUE)
         return cls(table["_block"].to_numpy(), table["pos"].to_numpy(), table["id"].to_numpy(), table[REASON], Keys(hi, lo))
 
     def dead(self) -> list[tuple[int, str, int]]:
         """Block, reason and rows of what cannot be loaded."""
+        if self.reason.null_count == len(self.reason):
+            return []
         bad = pa.table({"block": self.block, "reason": self.reason}).filter(self.reason.is_valid())
         counted = bad.group_by(["block", "reason"]).aggregate([("reason", "count")]).to_pylist()
         return sorted((row["block"], row["reason"], row["reason_count"]) for row in counted)
 
-    def known(self, work: Work, events: Events) -> list[tuple[int, int]]:
+    def known(self, work: Work, events: Events) -> pa.Table | None:
         """(pos, id) of the events that are a repetition within these blocks, or in the table already."""
         good = np.flatnonzero(self.reason.is_null().to_numpy())
         if not events.key or not len(good):
-            return []
+            return None
         keys = Keys(self.keys.hi[good], self.keys.lo[good])
-        drop = ~keys.first_of_each() | held(keys, _held_ids(work, events))
-        return list(zip(self.pos[good][drop].tolist(), self.id[good][drop].tolist(), strict=True))
+        drop = good[~keys.first_of_each() | held(keys, _held_ids(work, events))]
+        return pa.table({"_known_pos": self.pos[drop], "_known_id": self.id[drop]}) if len(drop) else None
+
+
+def _in_order(records: pa.Table) -> pa.Table:
+    """By position. Most come so already: a broker gives them as they lie, and to sort many takes seconds."""
+    pos, id_ = records["pos"].to_numpy(), records["id"].to_numpy()
+    rising = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & (id_[1:] > id_[:-1]))
+    return records if rising.all() else records.sort_by([("pos", "ascending"), ("id", "ascending")])
 
 
 def _held_ids(work: Work, events: Events) -> Iterator[pa.RecordBatch]:
@@ -175,15 +184,16 @@ def _reaches(upper: object, oldest: datetime) -> bool:
     return not isinstance(upper, datetime) or upper >= oldest
 
 
-def _without(rows: DataFrame, work: Work, known: list[tuple[int, int]]) -> DataFrame:
+def _without(rows: DataFrame, work: Work, known: pa.Table | None) -> DataFrame:
     """The rows of the stage table, but those that are known."""
     columns = work.output.columns
-    if not known:
+    if known is None:
         return rows.select(*columns)
     pos, id_ = work.module.position
-    table = pa.table({"_known_pos": [at for at, _ in known], "_known_id": [id_ for _, id_ in known]})
-    left_out = F.broadcast(work.session.createDataFrame(table))
-    same = (F.col(id_) == F.col("_known_id")) & (F.unix_micros(pos) == F.col("_known_pos"))
+    left_out = F.broadcast(work.session.createDataFrame(known))
+    same = F.col(id_) == F.col("_known_id")
+    if len(work.blocks) > 1:  # within one block an id is there once, and a join by one number costs half of one by two
+        same &= F.unix_micros(pos) == F.col("_known_pos")
     return rows.select(*columns).join(left_out, same, "left_anti")
 
 
