@@ -20,6 +20,7 @@ from dwh_assets.processors.ingest import dead_letter_table, stage_columns
 from dwh_assets.processors.output import empty_table, output_columns
 from dwh_assets.processors.processor import Processor
 from dwh_assets.processors.registry import processor_named
+from dwh_assets.sources.decoding import UNIQUE
 from dwh_assets.sources.postgres.source import PostgresSource
 from dwh_assets.warehouse.session import spark_errors
 from dwh_assets.warehouse.tables import audit_columns, changes, create_or_widen, desired_schema
@@ -92,12 +93,17 @@ def apply(engine: Engine, lineage: Lineage, who: str, reason: str = "") -> Previ
     planned = preview(engine, lineage)
     for table in planned.tables:
         if table.changes:
-            create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, {})
+            create_or_widen(engine.catalog, table.name, table.columns, table.partition_by, _encoding(table.columns))
     engine.lineage.apply(lineage, who, reason)
     for table in planned.tables:
         columns = [{"name": column.name, "type": column.dataType.simpleString()} for column in table.columns]
         engine.lineage.note_columns(table.name, columns, audit_columns(engine.catalog, table.name))
     return planned
+
+
+def _encoding(columns: StructType) -> dict[str, str]:
+    """No two events have one id: a dictionary of all of them is built in vain, and is longer than the ids themselves."""
+    return {f"write.parquet.dict-encoding-enabled.column.{name}": "false" for name in UNIQUE if name in columns.names}
 
 
 def _warnings(engine: Engine, lineage: Lineage) -> Iterator[str]:

@@ -159,7 +159,10 @@ class _Seen:
 
 
 def _in_order(records: pa.Table) -> pa.Table:
-    """By position. Most come so already: a broker gives them as they lie, and to sort many takes seconds."""
+    """By position. Each batch comes so already, as a broker gives records as they lie: to sort many takes seconds."""
+    batches = [batch for batch in records.to_batches() if batch.num_rows]
+    first = sorted(batches, key=lambda batch: (batch["pos"][0].as_py(), batch["id"][0].as_py()))
+    records = pa.Table.from_batches(first, records.schema)
     pos, id_ = records["pos"].to_numpy(), records["id"].to_numpy()
     rising = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & (id_[1:] > id_[:-1]))
     return records if rising.all() else records.sort_by([("pos", "ascending"), ("id", "ascending")])

@@ -41,7 +41,7 @@ VERSION, EVENT_TIME = "_schema_version", "_event_time"
 UNIQUE = ("_unique_hi", "_unique_lo")  # 128 bits of the key
 OWN = {VERSION: "int", EVENT_TIME: "timestamp", UNIQUE[0]: "bigint", UNIQUE[1]: "bigint"}
 _NAME_END = '":'
-_OTHER_ENDS = ("'", '" ', '"\t', '"\r', '"\n')  # Spark takes names in single quotes, and blanks behind a name
+_OTHER_ENDS = ("'", " :", "\t:", "\r:", "\n:")  # Spark takes names in single quotes, and blanks behind a name
 _CORRUPT = "_corrupt"
 _PARSED = "_parsed"
 

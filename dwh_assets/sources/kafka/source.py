@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
 ROWS_A_READER = 250_000
+MOST_POLLED = "10000"  # whatever the client fetched at once: after each poll Spark asks it for its place
 
 
 @dataclass
@@ -168,6 +169,7 @@ class KafkaSource:
         contents = block.contents
         taken = {p: first for p, first in contents.first.items() if first < contents.end[p]}
         options = {
+            "kafka.max.poll.records": MOST_POLLED,
             **self.reader,
             "assign": json.dumps({self.kafka.topic: sorted(taken)}),
             "startingOffsets": json.dumps({self.kafka.topic: {str(p): first for p, first in taken.items()}}),
