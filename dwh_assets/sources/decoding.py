@@ -69,9 +69,9 @@ class Decoder:
         `columns` are those of the lines of a csv file, in their order.
         """
         named = records.select(F.col("id").alias("_id"), *(F.col(name).alias(f"_{name}") for name in RECORD))
-        # The parsed value is made once, below everything that looks into it: as a generated row no filter is pushed beneath.
+        # Looked into many times, a parsed value is a step of its own, which Spark does not fold into the next one.
         versioned = named.withColumn("_version", self._version())
-        parsed = versioned.select("*", F.explode(F.array(self._parsed(columns, delimiter))).alias(_PARSED))
+        parsed = versioned.withColumn(_PARSED, self._parsed(columns, delimiter))
         return self._checked(parsed, at)
 
     def _checked(self, parsed: DataFrame, at: datetime) -> DataFrame:
