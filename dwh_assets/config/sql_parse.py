@@ -72,6 +72,8 @@ def _stand_in(match: re.Match[str], classes: str) -> str:
 def _why_stuck(text: str, offset: int) -> str:
     if match := _PLACEHOLDER.match(text, offset):
         return f"{match[0]} is not known; only {{{{ block }}}} and {{{{ param.name }}}} are"
+    if text.startswith("/*+", offset):
+        return "a hint may hold names, numbers and commas only; this one is not allowed"
     if text.startswith("/*", offset):
         return "a comment that is not closed, or holds another comment; write it more plainly"
     if text[offset] in "'\"`":

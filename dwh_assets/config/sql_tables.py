@@ -113,8 +113,14 @@ def _table_problems(table: exp.Table, statement: Statement, scope: Scope, declar
             yield offset, f"the function {name} is not allowed as a table; allowed are {', '.join(sorted(TABLE_FUNCTIONS))}"
     elif not isinstance(table.this, exp.Identifier):
         yield offset, "a table must be named by its name"
+    elif (following := _word_behind(table.this, statement)) and following.token_type is TokenType.STAR:
+        yield following.start, "a star behind a table"  # sqlglot passes over it
     elif offset not in statement.blocks:
         yield from _name_problems(table, scope, declared)
+
+
+def _word_behind(name: exp.Identifier, statement: Statement) -> Token | None:
+    return next((word for word in statement.words if word.start > name.meta["end"]), None)
 
 
 def _name_problems(table: exp.Table, scope: Scope, declared: Collection[str]) -> Iterator[tuple[int, str]]:

@@ -40,7 +40,7 @@ class SparkParser:
         try:
             plan = self._parser.parsePlan(text)
         except Py4JJavaError as error:
-            if "ParseException" not in str(error.java_exception.getClass()):
+            if not str(error.java_exception.getClass().getName()).startswith("org.apache.spark."):
                 raise
             return None
         reading, given = Reading(), set[str]()

@@ -579,3 +579,14 @@ sum(a) using r'cat' ;;
 count(distinct customer_id), ;;
 as sum(a) ;;
 sum(a) * ;;
+
+## query | a comment for sqlglot, words and strings for Spark | a hint may hold
+select /*+ coalesce(1) */ /*+ a(' */ ') */ reflect("java.lang.System", "getProperty", "user.home"), ' as a from {{ block }} ;;
+select /*+ coalesce(1) */ /*+ a(" */ ") */ java_method('java.lang.System', 'getenv', 'HOME'), " as a from {{ block }} ;;
+select a from {{ block }} /*+ ' */ where a = ' */ or b = reflect("x", "y") or a = ' ;;
+select a from /*+{ */ {{ block }} ;;
+
+## query | words that sqlglot passes over | a star behind a table
+select * from {{ block }}* (a) ;;
+select * from dim.customer* (a) ;;
+select * from {{ block }} * ;;
