@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dwh_assets.cli.logs import TextLines
 from dwh_assets.cli.opening import settings_of
 
 if TYPE_CHECKING:
@@ -24,9 +25,10 @@ def worker(
     dagster: Annotated[bool, typer.Option("--dagster/--no-dagster", help="Also carry out runs of Dagster.")] = True,
 ) -> None:
     """A warm process that loads blocks and carries out Dagster's runs, one at a time; `dwh up` starts some."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("pyiceberg").setLevel(logging.WARNING)
     settings = settings_of(context)
+    told = logging.StreamHandler()
+    told.setFormatter(TextLines())
+    logging.getLogger("dwh_assets").addHandler(told)  # beside the log of its home: it has no other words for a terminal
     with _opened(settings, dagster) as (engine, handlers):
         in_order = _work(engine, handlers)
     if not in_order:

@@ -155,10 +155,18 @@ def test_a_home_that_is_a_file_is_told(files: Project) -> None:
     assert "unexpected" not in answer.err
 
 
+# Of some commands one of several is needed.
+CHOICES: dict[tuple[str, ...], list[str]] = {
+    ("export",): ["7"], ("repair",): ["7"], ("restate",): ["--stale"], ("rollback",): ["--all"],
+}  # fmt: skip
+
+
 def arguments(path: tuple[str, ...]) -> list[str]:
     wanted = [p for p in ALL[path].params if p.required or (p.name == "reason" and path[0] != "lineage")]
-    options = [word for p in wanted if p.param_type_name == "option" for word in (p.opts[0], "now")]
-    return [*path, *("7" for p in wanted if p.param_type_name == "argument"), *options]
+    given = "now.csv" if path == ("export",) else "now"
+    options = [word for p in wanted if p.param_type_name == "option" for word in (p.opts[0], given)]
+    named = ["id=7" if p.name == "key" else "7" for p in wanted if p.param_type_name == "argument"]
+    return [*path, *named, *CHOICES.get(path, ()), *options]
 
 
 SERVERLESS = {
