@@ -26,9 +26,11 @@ def worker(
 ) -> None:
     """A warm process that loads blocks and carries out Dagster's runs, one at a time; `dwh up` starts some."""
     settings = settings_of(context)
-    told = logging.StreamHandler()
+    told = logging.StreamHandler()  # these lines are all that a worker says on a terminal
     told.setFormatter(TextLines())
-    logging.getLogger("dwh_assets").addHandler(told)  # beside the log of its home: it has no other words for a terminal
+    own = logging.getLogger("dwh_assets")
+    own.addHandler(told)
+    own.setLevel(settings.log_level)
     with _opened(settings, dagster) as (engine, handlers):
         in_order = _work(engine, handlers)
     if not in_order:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlglot import Token, TokenType
 
+# What begins like a hint is none of the comments, also where sqlglot takes it for one: Spark reads the words and strings inside.
 _PIECE = re.compile(
     r"""(?P<h>/\*\+[\w\s,().]*\*/)
       | (?P<c>--[^\r\n]*|/\*(?!\+)(?:(?!/\*)(?!\*/).)*\*/)
@@ -21,7 +22,6 @@ _PIECE = re.compile(
       | (?P<w>[A-Za-z0-9_\s.,()\[\]<>=!+\-*/%&|^~:;])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )
-# What begins like a hint is none of the comments, also where sqlglot takes it for one: Spark reads the words and strings inside.
 _NUMBER = re.compile(r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?(?:bd|[lsyfd])?(?![\w.])", re.IGNORECASE | re.ASCII)
 _NUMBER_BEGINS = re.compile(r"(?<![\w.])\.?\d", re.ASCII)
 _LOOSE_DOT = re.compile(r"(?<!\d)\.(?!\s*[\w*])|(?<=\d)\.(?=\s*[({])", re.ASCII)
