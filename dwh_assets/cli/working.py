@@ -59,6 +59,9 @@ def _opened(settings: Settings, dagster: bool) -> Iterator[tuple[Engine, dict[st
         if not dagster:
             yield engine, {}
             return
+        from dwh_assets.orchestration.instance import join
+
+        join(settings)
         from dwh_assets.orchestration.run_handler import dagster_handlers
 
         with dagster_handlers(engine) as handlers:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,15 @@ def environment(settings: Settings) -> dict[str, str]:
     """What every Dagster process of this warehouse must find in its environment."""
     own = {"DAGSTER_HOME": str(settings.home / "dagster"), "DWH_HOME": str(settings.home), "DWH_PROJECT": str(settings.project)}
     return own | ENVIRONMENT
+
+
+def join(settings: Settings) -> None:
+    """Let this process be one of the warehouse's Dagster. All that counts of an instance is in the control store, so where nobody
+    has named its folder one of our own does as well; to be called before Dagster is imported, which reads some of it then."""
+    if "DAGSTER_HOME" not in os.environ and not (settings.home / "dagster" / "dagster.yaml").exists():
+        prepare_home(settings)
+    for name, value in environment(settings).items():
+        os.environ.setdefault(name, value)
 
 
 def _configuration(settings: Settings) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from dwh_assets.config.machine import free_port
+from dwh_assets.config.machine import free_port, port_is_free
 from dwh_assets.config.settings import load_settings
 from dwh_assets.orchestration.instance import prepare_home
 from tests.cli.conftest import Project
@@ -51,7 +51,7 @@ SERVICES = {
     r"dagster dev": Service(r"Serving dagster-webserver", code=0),
     r"dagster-webserver": Service(r"Serving dagster-webserver", code=0),
     r"dagster-daemon run": Service(r"Instance is configured", code=0),
-    r"dagster code-server start": Service(r"Started Dagster code", code=0),
+    r"dagster code-server start": Service(r"Started Dagster code proxy server", code=0),
 }
 
 
@@ -134,11 +134,14 @@ class Walk:
             return None
         self.started.add(place)
         words = [self._filled(word, step) for word in step.words]
-        if "-p" in words:
-            words[words.index("-p") + 1] = str(free_port())
+        port = free_port() if "-p" in words else None
+        if port is not None:
+            words[words.index("-p") + 1] = str(port)
         terminal = Terminal([program(words[0]), *words[1:]], os.environ | self._environment(step) | {"TERM": "xterm"})
         try:
             terminal.wait_for(service.ready)
+            if port is not None:  # Dagster's servers say that they serve before they do
+                eventually(lambda: True if not port_is_free(port) else None, f"{line} listens on its port", READY_SECONDS)
             code = terminal.end(service.typed)
         finally:
             if terminal.kill():
