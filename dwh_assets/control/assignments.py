@@ -64,8 +64,10 @@ class WorkerStore:
     def __init__(self, database: Database) -> None:
         self.database = database
 
-    def register(self, worker: UUID, host: str, pid: int) -> None:
-        self.database.execute(sql("register_worker"), id=worker, host=host, pid=pid)
+    def register(self, worker: UUID, host: str, pid: int, kinds: Iterable[str] | None = None) -> None:
+        """`kinds` of requests that it carries out; none given: any."""
+        known = None if kinds is None else sorted(kinds)
+        self.database.execute(sql("register_worker"), id=worker, host=host, pid=pid, kinds=known)
 
     def leave(self, worker: UUID) -> None:
         self.database.execute(sql("end_worker"), id=worker)
@@ -101,8 +103,8 @@ class ManagerStore:
                 connection.execute(sql("move_assignment"), move._asdict())
             put_phases(connection, phases)
 
-    def assign(self, online: float) -> list[Row]:
-        return self.database.fetch(sql("assign_requests"), online=online)
+    def assign(self, online: float) -> Row | None:
+        return self.database.fetch_one(sql("assign_request"), online=online)
 
     def lose(self, manager: UUID, silence: float, expiry: float) -> list[Row]:
         """End what nothing more will be heard of. What its worker held is free in the same transaction: whoever is given it next

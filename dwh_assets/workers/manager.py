@@ -64,11 +64,11 @@ class Dispatch:
 
     def give(self) -> int:
         """Give what waits to those who are free. What is stored and not told, because this process dies here, expires."""
-        given = self._store.assign(self._online)
-        if given:
-            commands = [Assign(assignee=r["worker"], etl_execution_id=r["id"], configuration=r["configuration"]) for r in given]
-            self._tell(*commands)
-        return len(given)
+        given = 0
+        while row := self._store.assign(self._online):
+            self._tell(Assign(assignee=row["worker"], etl_execution_id=row["id"], configuration=row["configuration"]))
+            given += 1
+        return given
 
     def cancel(self, kind: str, name: str) -> bool:
         """Ask for its end. True if it is over with that: it waited, is unknown, or had ended."""

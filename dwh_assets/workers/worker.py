@@ -83,7 +83,7 @@ class Worker:
     @contextmanager
     def _present(self) -> Iterator[None]:
         reader = self._bus.reader(CONTROL)  # before anyone knows of it: it must hear the first thing it is told
-        self._store.register(self.id, socket.gethostname(), os.getpid())
+        self._store.register(self.id, socket.gethostname(), os.getpid(), self._handlers)
         threads = [
             threading.Thread(target=self._listen, args=(reader,), name="listener", daemon=True),
             threading.Thread(target=self._manager.run, args=(self._over,), name="manager", daemon=True),
@@ -136,12 +136,9 @@ class Worker:
 
     def _handle(self, job: Job) -> str | None:
         """Why it failed, if it did."""
-        handler = self._handlers.get(job.kind)
-        if handler is None:
-            return f"this worker cannot carry out {job.kind!r}"
         try:
             with self._may_be_interrupted(job):
-                handler(job)
+                self._handlers[job.kind](job)
         except KeyboardInterrupt:
             return job.interrupted or "interrupted"
         except Exception as error:  # whatever it is, it ends the job and not the worker
@@ -203,13 +200,13 @@ class Worker:
             self._take(message)
 
     def _take(self, message: Assign) -> None:
-        id_ = message.etl_execution_id
-        if self._job is not None or self._ending or self._must_begin_anew():
-            self._bus.publish(Rejected(etl_execution_id=id_, assignee=self.id))
+        job = Job(message.etl_execution_id, message.configuration, self.id, self._bus.publish, self._is_to_end)
+        if job.kind not in self._handlers or self._job is not None or self._ending or self._must_begin_anew():
+            self._bus.publish(Rejected(etl_execution_id=job.id, assignee=self.id))
             return
-        self._bus.publish(Accepted(etl_execution_id=id_, assignee=self.id), Heartbeat(id=self.id, state="busy"))
-        self._job = Job(id_, message.configuration, self.id, self._bus.publish, self._is_to_end)
-        self._jobs.put(self._job)
+        self._bus.publish(Accepted(etl_execution_id=job.id, assignee=self.id), Heartbeat(id=self.id, state="busy"))
+        self._job = job
+        self._jobs.put(job)
 
     def _beat(self) -> None:
         """Ask first and report then: a worker that the bus does not reach still learns that its job is another's."""

@@ -29,7 +29,7 @@ HISTORY = (
 )
 COMMIT = ("guard_commit", "move_cursor", "commit_block", "succeed_execution", "store_stats", "release_table_lease")
 LEASE = ("renew_lease", "take_table_lease")
-MANAGER = ("assign_requests", "requests_wait", "requests_come_before", "lose_assignments")
+MANAGER = ("assign_request", "requests_wait", "requests_come_before", "lose_assignments")
 BUS = ("messages_after", "newest_message", "reader_position")
 DAGSTER = ("due_partitions", "partitions_of_module", "partitions_by_number", "unreported_executions", "execution_to_report")
 PAGES = ("report_blocks", "report_executions", "report_events", "executions_ended", "stale_blocks", "raise_parked")

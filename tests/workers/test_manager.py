@@ -79,9 +79,9 @@ class Office:
         self.manager = Manager(uuid4(), database, self.heard, SETTINGS)
         self.control: Reader = self.bus.reader(CONTROL)
 
-    def worker(self) -> UUID:
+    def worker(self, *kinds: str) -> UUID:
         worker = uuid4()
-        WorkerStore(self.database).register(worker, "here", 1)
+        WorkerStore(self.database).register(worker, "here", 1, kinds or None)
         return worker
 
     def ask(self, *names: str, **fields: Any) -> None:
@@ -176,6 +176,36 @@ def test_nothing_is_given_to_a_worker_that_is_busy_or_not_heard_of(office: Offic
     assert office.given() == []
     office.say(Heartbeat(id=worker, state="idle"))
     assert len(office.given()) == 1
+
+
+def test_each_kind_of_request_goes_to_a_worker_that_knows_it_however_long_another_has_waited(office: Office) -> None:
+    many = office.worker("dance", "gate")
+    for name in ("one", "two"):
+        RequestStore(office.database).ask("dance", name)
+    office.ask("three", "four")
+    few = {office.worker("gate") for _ in range(3)}
+    dispatch = Dispatch(office.database, office.bus, SETTINGS)
+    assert dispatch.give() == 2
+    by_name = {assign.configuration["name"]: assign.assignee for assign in office.given()}
+    assert by_name.pop("one") == many
+    assert by_name.keys() == {"three", "four"}
+    assert few.issuperset(by_name.values())
+    assert dispatch.give() == 0
+    another = office.worker("dance")
+    assert dispatch.give() == 1
+    (assign,) = office.given()
+    assert (assign.configuration["name"], assign.assignee) == ("two", another)
+
+
+def test_who_knows_several_kinds_is_left_to_what_only_it_knows_and_all_is_given_in_its_order(office: Office) -> None:
+    versatile, simple = {office.worker("dance", "gate") for _ in range(3)}, office.worker("gate")
+    for kind, name in (("gate", "one"), ("dance", "two"), ("gate", "three"), ("dance", "four"), ("gate", "five")):
+        RequestStore(office.database).ask(kind, name)
+    assert Dispatch(office.database, office.bus, SETTINGS).give() == 4
+    given = {assign.configuration["name"]: assign.assignee for assign in office.given()}
+    assert given.pop("one") == simple
+    assert given.keys() == {"two", "three", "four"}
+    assert set(given.values()) == versatile
 
 
 def test_a_rejected_assignment_is_given_to_another(office: Office) -> None:
@@ -319,7 +349,7 @@ def test_of_two_managers_one_leads_and_both_at_once_do_no_harm(office: Office) -
     for number in range(12):
         office.requests.ask("gate", f"n{number}")
     with ThreadPoolExecutor(4) as pool:
-        given = [row for rows in pool.map(lambda store: store.assign(60), stores) for row in rows]
+        given = [row for row in pool.map(lambda store: store.assign(60), stores * 4) if row is not None]
     assert len({row["worker"] for row in given}) == len(given) <= len(workers)
     (row,) = office.database.fetch("select count(*) as n, count(distinct request_id) as requests from dwh.assignment")
     assert row["n"] == row["requests"] == len(given)

@@ -59,7 +59,8 @@ def take_turns(project: Project, count: int) -> list[str]:
     dispatch = Dispatch(engine.database, PostgresBus(engine.database), engine.settings.model_copy(update={"beat_seconds": 0.001}))
     for _ in range(count):
         ask_for(dispatch, Loop(engine).tick()[1])  # it gives nothing: by its settings the worker was not heard of for long
-        (given,) = manager.assign(600)
+        given = manager.assign(600)
+        assert given is not None
         load(engine, Job(given["id"], given["configuration"], worker, lambda *messages: None))
         manager.note([], [Move(given["id"], worker, "FINISHED")], [])
         order.append(given["configuration"]["name"])
@@ -94,7 +95,8 @@ def test_a_topic_of_a_higher_priority_gives_way_only_to_who_has_waited_a_minute_
     engine, worker = own_project.engine, uuid4()
     WorkerStore(engine.database).register(worker, "here", 1)
     RequestStore(engine.database).ask(KIND, A, A, priority=60)
-    (given,) = ManagerStore(engine.database).assign(600)
+    given = ManagerStore(engine.database).assign(600)
+    assert given is not None
     job = Job(given["id"], given["configuration"], worker, lambda *messages: None)
     RequestStore(engine.database).ask(KIND, B, B)
     engine.database.execute("update dwh.request set asked_at = now() - interval '61 minutes' where name = %(name)s", name=B)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dwh_assets.config.settings import load_settings
+from dwh_assets.control.assignments import RequestStore
 from dwh_assets.control.database import Database
 from dwh_assets.control.migrate import migrate
 from dwh_assets.control.server import EmbeddedPostgres
@@ -74,12 +75,22 @@ def test_a_failure_ends_the_request_with_its_reason_and_not_the_worker(crew: Cre
     (crew.folder / "one.bad").touch()
     crew.ask("one")
     assert crew.ended("one")["problem"] == "ValueError: bad rows"
-    crew.dispatch.ask("dance", "two")
-    eventually(
-        lambda: True if crew.assignments("two") == [("FAILED", "this worker cannot carry out 'dance'")] else None, "refused"
-    )
-    crew.ask("three")
-    assert crew.ended("three")["problem"] is None
+    crew.ask("two")
+    assert crew.ended("two")["problem"] is None
+
+
+def test_what_no_worker_knows_waits_for_one_that_does_and_holds_up_nothing_else(crew: Crew) -> None:
+    (pid,) = crew.start()
+    crew.dispatch.ask("dance", "one")
+    crew.ask("two")
+    assert crew.ended("two")["problem"] is None
+    assert crew.assignments("one") == []
+    forget_kinds = "update dwh.worker set kinds = null where pid = %(pid)s"  # as a worker of an earlier version registered
+    crew.database.execute(forget_kinds, pid=pid)
+    eventually(lambda: True if ("REJECTED", None) in crew.assignments("one") else None, "refused")
+    state = RequestStore(crew.database).state("dance", "one")
+    assert state is not None
+    assert state["ended_at"] is None
 
 
 def test_a_cancelled_job_is_interrupted_within_two_seconds(crew: Crew) -> None:
