@@ -25,6 +25,7 @@ from tests.faults.control_model import END, LINEAGE, MODULES, START, TOPICS, Don
 
 NOTHING_WRONG = ("verify_tiling", "verify_cursors", "verify_attempts", "verify_tokens")
 topics = st.sampled_from(TOPICS)
+BUILT_UPON = tuple(topic for module in MODULES for topic in module.topics if any(module.table in m.inputs for m in MODULES))
 positions = st.builds(Position, st.integers(0, 300).map(lambda minutes: START + timedelta(minutes=minutes)), st.integers(0, 3))
 WHY = "by the machine"
 
@@ -316,7 +317,18 @@ class ActMachine(TopicMachine):
         seq = max((block.seq for block in known.done), default=0) + 1
         known.pass_over(Done(seq, Bounds(known.cursor, to), "skipped"))
 
-    @rule(topic=topics, kind=st.sampled_from(("restate", "rollback")), first=st.integers(1, 4), more=st.integers(0, 3))
+    @rule(
+        topic=st.sampled_from(BUILT_UPON) | topics,
+        data=st.data(),
+        kind=st.sampled_from(("restate", "rollback")),
+        more=st.integers(0, 3),
+    )
+    def ask_for_an_act(self, topic: str, data: st.DataObject, kind: str, more: int) -> None:
+        """More often than not of blocks that there are, and of a table that others are built upon."""
+        there = [block.seq for block in self.model.topics[topic].done]
+        first = data.draw(st.integers(1, 4) | st.sampled_from(there) if there else st.integers(1, 4))
+        self.ask(topic, kind, first, more)
+
     def ask(self, topic: str, kind: str, first: int, more: int) -> None:
         """The next claim of the topic carries it out, whatever happens before."""
         known = self.model.topics[topic]
