@@ -93,6 +93,7 @@ def test_a_control_store_that_is_older_than_the_folder_goes_on_from_there(wareho
     assert warehouse.verify() == []
 
 
+@pytest.mark.exhaustive
 def test_a_control_store_whose_states_are_gone_reads_newer_files_without_the_blocks_that_it_does_not_know(
     warehouse: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

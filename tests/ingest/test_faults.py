@@ -97,6 +97,7 @@ def test_a_broker_that_restarts_in_the_middle_of_a_block_costs_time_only(
     assert_whole(loaded)
 
 
+@pytest.mark.exhaustive
 def test_while_the_broker_is_away_its_topic_waits_and_says_so(loaded: Stream, kafka: KafkaServer) -> None:
     kafka.kill()
     loaded.project.load()

@@ -68,6 +68,7 @@ class TestKafkaBus(BusSuite):
         with pytest.raises(ConfigError, match=rf"{name} has 3 partitions.*\n.*DWH_BUS_PREFIX"):
             line.bus.publish(beat(1))
 
+    @pytest.mark.exhaustive
     def test_a_broker_that_is_away_does_not_look_like_silent_workers(self, database: Database, tmp_path: Path) -> None:
         server = KafkaServer(load_settings(home=tmp_path))
         bus = KafkaBus(server.start(), database)
@@ -89,6 +90,7 @@ class TestKafkaBus(BusSuite):
             reader.close()
             server.stop()
 
+    @pytest.mark.exhaustive
     def test_a_broker_that_was_replaced_by_an_empty_one_is_of_use_again(self, database: Database, tmp_path: Path) -> None:
         """Who spoke and listened goes on by itself: a worker does not begin anew for it."""
         server = KafkaServer(load_settings(home=tmp_path))
