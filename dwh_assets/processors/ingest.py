@@ -19,6 +19,7 @@ from dwh_assets.model.errors import ConfigError, SchemaDrift
 from dwh_assets.model.events import Events
 from dwh_assets.model.failpoints import protected
 from dwh_assets.model.module import Module
+from dwh_assets.processors.known import bits_of, without_known
 from dwh_assets.processors.processor import AUDIT, Processor, Work, append, mark
 from dwh_assets.processors.rejects import Rejects
 from dwh_assets.sources.decoding import DETAIL, REASON, RECORD, UNIQUE, columns_of, unique_ids
@@ -48,10 +49,13 @@ class Ingest(Processor):
             _make_ids_anew(work, events)
         rows = _without_replayed(work).persist()
         try:
-            seen = _Seen.of(rows, work.module.position)
+            seen = _Seen.of(rows, work)
             dead = seen.dead()
             _refuse_mixed(work, dead)
-            append(work, _without(rows.where(F.col(REASON).isNull()), work, seen.known(work, events)))
+            good, known = rows.where(F.col(REASON).isNull()), seen.known(work, events)
+            if known is not None:
+                good = without_known(good, known, work.module.position, one_pos=len(work.blocks) == 1)
+            append(work, good.select(*work.output.columns))
             if dead:
                 _append_dead(work, rows.where(F.col(REASON).isNotNull()), dead)
         finally:
@@ -133,12 +137,15 @@ class _Seen:
     keys: Keys
 
     @classmethod
-    def of(cls, rows: DataFrame, position: tuple[str, str]) -> _Seen:
-        pos, id_ = position
-        chosen = rows.select("_block", F.unix_micros(pos).alias("pos"), F.col(id_).alias("id"), REASON, *UNIQUE)
-        table = _in_order(chosen.toArrow())
+    def of(cls, rows: DataFrame, work: Work) -> _Seen:
+        """Of one block it need not be asked which it is and where: what comes from Spark costs something for every row."""
+        pos, id_ = work.module.position
+        several = [F.col("_block"), F.unix_micros(pos).alias("pos")] if len(work.blocks) > 1 else []
+        table = _in_order(rows.select(*several, F.col(id_).alias("id"), REASON, *UNIQUE).toArrow())
+        same = np.broadcast_to(np.int64(work.blocks[0].id), len(table)), np.broadcast_to(np.int64(0), len(table))
+        block, place = (table["_block"].to_numpy(), table["pos"].to_numpy()) if several else same
         hi, lo = (table[name].fill_null(0).to_numpy() for name in UNIQUE)
-        return cls(table["_block"].to_numpy(), table["pos"].to_numpy(), table["id"].to_numpy(), table[REASON], Keys(hi, lo))
+        return cls(block, place, table["id"].to_numpy(), table[REASON], Keys(hi, lo))
 
     def dead(self) -> list[tuple[int, str, int]]:
         """Block, reason and rows of what cannot be loaded."""
@@ -149,23 +156,26 @@ class _Seen:
         return sorted((row["block"], row["reason"], row["reason_count"]) for row in counted)
 
     def known(self, work: Work, events: Events) -> pa.Table | None:
-        """(pos, id) of the events that are a repetition within these blocks, or in the table already."""
+        """The events that are a repetition within these blocks, or in the table already, as bits."""
         good = np.flatnonzero(self.reason.is_null().to_numpy())
         if not events.key or not len(good):
             return None
         keys = Keys(self.keys.hi[good], self.keys.lo[good])
         drop = good[~keys.first_of_each() | held(keys, _held_ids(work, events))]
-        return pa.table({"_known_pos": self.pos[drop], "_known_id": self.id[drop]}) if len(drop) else None
+        return bits_of(self.pos[drop], self.id[drop]) if len(drop) else None
 
 
 def _in_order(records: pa.Table) -> pa.Table:
     """By position. Each batch comes so already, as a broker gives records as they lie: to sort many takes seconds."""
+    place = [name for name in ("pos", "id") if name in records.column_names]
     batches = [batch for batch in records.to_batches() if batch.num_rows]
-    first = sorted(batches, key=lambda batch: (batch["pos"][0].as_py(), batch["id"][0].as_py()))
+    first = sorted(batches, key=lambda batch: [batch[name][0].as_py() for name in place])
     records = pa.Table.from_batches(first, records.schema)
-    pos, id_ = records["pos"].to_numpy(), records["id"].to_numpy()
-    rising = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & (id_[1:] > id_[:-1]))
-    return records if rising.all() else records.sort_by([("pos", "ascending"), ("id", "ascending")])
+    *several, id_ = (records[name].to_numpy() for name in place)
+    rising = id_[1:] > id_[:-1]
+    for pos in several:
+        rising = (pos[1:] > pos[:-1]) | ((pos[1:] == pos[:-1]) & rising)
+    return records if rising.all() else records.sort_by([(name, "ascending") for name in place])
 
 
 def _held_ids(work: Work, events: Events) -> Iterator[pa.RecordBatch]:
@@ -185,19 +195,6 @@ def _held_ids(work: Work, events: Events) -> Iterator[pa.RecordBatch]:
 
 def _reaches(upper: object, oldest: datetime) -> bool:
     return not isinstance(upper, datetime) or upper >= oldest
-
-
-def _without(rows: DataFrame, work: Work, known: pa.Table | None) -> DataFrame:
-    """The rows of the stage table, but those that are known."""
-    columns = work.output.columns
-    if known is None:
-        return rows.select(*columns)
-    pos, id_ = work.module.position
-    left_out = F.broadcast(work.session.createDataFrame(known))
-    same = F.col(id_) == F.col("_known_id")
-    if len(work.blocks) > 1:  # within one block an id is there once, and a join by one number costs half of one by two
-        same &= F.unix_micros(pos) == F.col("_known_pos")
-    return rows.select(*columns).join(left_out, same, "left_anti")
 
 
 def _make_ids_anew(work: Work, events: Events) -> None:

@@ -236,14 +236,14 @@ class Decoder:
     def _may_have_more(self) -> Column:
         """False where there are as many names as known fields with a value, so that there is no other.
 
-        Plain JSON ends each name by `":`, which is counted; to read the names costs as much as to decode the record. Where a
-        name may end otherwise, or a text holds that mark too, the names are read.
+        Plain JSON ends each name by `":`, of which there may be no more; to read the names costs as much as to decode the record.
+        Where a name may end otherwise, or a text holds that mark too, the names are read.
         """
         text = F.col("_value").cast("string")
-        marks = F.octet_length(text) - F.octet_length(F.replace(text, F.lit(_NAME_END)))
-        known = (F.col(f"{_PARSED}.`{field.name}`").isNotNull().cast("int") for field in self.fields)
+        known = reduce(add, (F.col(f"{_PARSED}.`{field.name}`").isNotNull().cast("int") for field in self.fields))
+        upto_one_more = F.call_function("substring_index", text, F.lit(_NAME_END), known + 1)  # all of it, where there is none
         other = (text.contains(end) for end in _OTHER_ENDS)
-        return reduce(or_, other, marks != reduce(add, known) * len(_NAME_END))
+        return reduce(or_, other, F.octet_length(upto_one_more) < F.octet_length(text))
 
 
 def columns_of(ddl: str) -> StructType:
