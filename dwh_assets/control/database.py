@@ -76,7 +76,7 @@ class Database:
                 "control store back, and `dwh verify` and `dwh repair --reconcile` bring the tables along.\n"
                 "A damaged index alone is mended by REINDEX."
             ) from error
-        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        except psycopg.Error as error:  # an end for idling is of another class than other ends of a connection
             if not _is_lost(connection, error):
                 raise
             raise ControlStoreDown(

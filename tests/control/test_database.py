@@ -18,6 +18,7 @@ from dwh_assets.control.database import Database
 from dwh_assets.control.server import EmbeddedPostgres
 from dwh_assets.model.errors import ControlStoreDown
 from dwh_assets.model.position import MAX_ID
+from tests.faults.nursery import eventually
 
 
 @pytest.fixture
@@ -98,6 +99,24 @@ def test_a_session_ended_by_the_server_is_a_control_store_that_is_down_and_the_n
     with pytest.raises(ControlStoreDown, match="inside a transaction"):
         lose()
     assert database.fetch("select 1 as x") == [{"x": 1}]
+
+
+def test_a_transaction_that_was_ended_for_idling_is_a_control_store_that_is_down(database_url: str, database: Database) -> None:
+    idler = Database(database_url, idle=1)
+
+    def idle() -> None:
+        with idler.transaction() as connection:
+            pid = connection.info.backend_pid
+            gone = "select where not exists (select from pg_stat_activity where pid = %(pid)s)"
+            eventually(lambda: database.fetch(gone, pid=pid) or None, "the server ends it", 30)
+            connection.execute("select 1")
+
+    try:
+        with pytest.raises(ControlStoreDown, match="inside a transaction"):
+            idle()
+        assert idler.fetch("select 1 as one") == [{"one": 1}]
+    finally:
+        idler.close()
 
 
 def test_a_restart_of_postgres_is_survived_by_the_next_transaction(server: EmbeddedPostgres) -> None:

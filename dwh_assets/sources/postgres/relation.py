@@ -68,7 +68,7 @@ class Relation:
                 f"source {self.source}: {error.diag.message_primary}. Nothing was read.\n"
                 f"Grant the source's role the right to select from {self.name}."
             ) from error
-        except psycopg.OperationalError as error:
+        except (psycopg.OperationalError, psycopg.errors.IdleInTransactionSessionTimeout) as error:
             raise SourceDown(
                 f"source {self.source}: its database cannot be reached or gave up: {str(error).strip()}\n"
                 "Nothing was lost; the source is asked again at the next tick."
