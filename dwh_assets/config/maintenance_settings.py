@@ -27,6 +27,9 @@ class MaintenanceSettings(BaseSettings):
     )
     compact_bytes: int = Field(128 * MEGABYTE, ge=1, description="size of a rewritten file; one of less than 3/4 of it is small")
     snapshots_for: Age = _days(7, "how long a snapshot stays readable once a newer one is current; longer than any query")
+    snapshots_most: int = Field(
+        2000, ge=1, description="a table with more snapshots forgets its oldest, however young; each commit writes them all"
+    )
     orphans_after: Age = _days(1, "age from which on a file that no table knows is deleted; longer than any attempt")
     history_for: Age = _days(90, "how long failed attempts, alerts, workers and batch runs are kept")
     events_for: Age = _days(365, "how long the event log is kept")

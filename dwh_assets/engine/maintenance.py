@@ -9,10 +9,9 @@ from dwh_assets.engine.compact import compact
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.jobs import Report, Result, run_job
 from dwh_assets.engine.keep import keep
-from dwh_assets.engine.sweep import sweep_branches
+from dwh_assets.engine.sweep import shorten, sweep_branches
 from dwh_assets.model.errors import ConfigError
 from dwh_assets.model.module import Lineage
-from dwh_assets.warehouse.expiring import expire
 from dwh_assets.warehouse.orphans import orphans, remove
 
 Task = Callable[[Engine, Lineage, str, Report, bool], Result]
@@ -20,8 +19,7 @@ Task = Callable[[Engine, Lineage, str, Report, bool], Result]
 
 def expire_snapshots(engine: Engine, lineage: Lineage, table: str, report: Report, rehearsal: bool = False) -> Result:
     """Forget snapshots that nobody reads any more: not the head, a branch, or what a running attempt reads."""
-    before = engine.database.clock() - engine.settings.snapshots_for
-    gone, kept = expire(engine.catalog, table, before, lambda: engine.maintenance.needed_snapshots(table), rehearsal)
+    gone, kept = shorten(engine, table, rehearsal)
     report(f"expire_snapshots {table}", 1, 1)
     return Result("expire_snapshots", table, {"snapshots": gone, "kept": kept})
 

@@ -15,6 +15,7 @@ from dwh_assets.engine.lateness import observe_lateness
 from dwh_assets.model.errors import ControlStoreDown, in_words
 from dwh_assets.model.module import Lineage
 from dwh_assets.warehouse.branches import drop, live
+from dwh_assets.warehouse.expiring import expire
 
 logger = logging.getLogger(__name__)
 
@@ -25,6 +26,7 @@ def sweep(engine: Engine, lineage: Lineage, columns: bool = True) -> None:
     engine.batches.end_lost()
     engine.commands.end_lost()
     sweep_branches(engine, lineage)
+    shorten_long_histories(engine, lineage)
     with _going_on(engine, "late rows could not be looked for"):
         find_late_rows(engine, lineage)
     with _going_on(engine, "how late rows come could not be observed"):
@@ -48,6 +50,24 @@ def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
     if dropped:
         logger.info("dropped the branches of dead attempts: %s", ", ".join(dropped))
     return dropped
+
+
+def shorten_long_histories(engine: Engine, lineage: Lineage) -> None:
+    """A table that changes every second has more snapshots by tonight than its commits can carry: they are not left to the
+    next maintenance. A tenth more is let be, so that it is not done at each sweep."""
+    for table in lineage.tables:
+        with _going_on(engine, f"table {table}: its history could not be shortened"):
+            if not engine.catalog.exists(table):
+                continue
+            if len(engine.catalog.load(table).metadata.snapshots) > 1.1 * engine.settings.snapshots_most:
+                gone, kept = shorten(engine, table)
+                logger.info("table %s: forgot its %d oldest snapshots, %d are kept", table, gone, kept)
+
+
+def shorten(engine: Engine, table: str, rehearsal: bool = False) -> tuple[int, int]:
+    """Forget snapshots that nobody reads any more; how many went and how many stay."""
+    before, most = engine.database.clock() - engine.settings.snapshots_for, engine.settings.snapshots_most
+    return expire(engine.catalog, table, before, most, lambda: engine.maintenance.needed_snapshots(table), rehearsal)
 
 
 def _branches(engine: Engine, table: str) -> list[str]:

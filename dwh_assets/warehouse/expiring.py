@@ -12,13 +12,14 @@ from dwh_assets.warehouse.catalog import MAIN, Catalog
 
 
 def expire(
-    catalog: Catalog, table: str, before: datetime, needed: Callable[[], Iterable[int]], rehearsal: bool = False
+    catalog: Catalog, table: str, before: datetime, most: int, needed: Callable[[], Iterable[int]], rehearsal: bool = False
 ) -> tuple[int, int]:
-    """Forget the snapshots that ceased to be current before a moment, but for those in need; how many went and how many stay."""
+    """Forget the snapshots that ceased to be current before a moment, and the oldest where there are more than `most`, but for
+    those in need; how many went and how many stay."""
 
     def act(loaded: Table) -> tuple[int, int]:
         # The table first, then who needs it: what an attempt begins to read in between is current, or was a moment ago.
-        gone = outlived(loaded, before) - set(needed())
+        gone = (outlived(loaded, before) | surplus(loaded, most)) - set(needed())
         if gone and not rehearsal:
             catalog.sql.forget_snapshots(loaded, gone)
         return len(gone), len(loaded.metadata.snapshots) - len(gone)
@@ -35,6 +36,11 @@ def outlived(table: Table, before: datetime) -> set[int]:
     ended = _ended(table)
     kept = _of_refs(table)
     return {s.snapshot_id for s in table.metadata.snapshots if ended.get(s.snapshot_id, s.timestamp_ms) < limit} - kept
+
+
+def surplus(table: Table, most: int) -> set[int]:
+    """The oldest of more than `most` snapshots, but those that a branch needs: each commit writes what is known of all."""
+    return {snapshot.snapshot_id for snapshot in table.metadata.snapshots[:-most]} - _of_refs(table)
 
 
 def _ended(table: Table) -> dict[int, int]:

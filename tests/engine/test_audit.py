@@ -111,7 +111,7 @@ def test_what_is_no_change_raises_no_alarm(loaded: Project) -> None:
     spark.sql("alter table dwh.src.lake add column more int")
     spark.sql("update dwh.src.lake set k = k")  # other files with the same values
     assert audit(loaded) == []
-    expire(loaded.engine.catalog, "src.lake", loaded.engine.database.clock(), set, False)
+    expire(loaded.engine.catalog, "src.lake", loaded.engine.database.clock(), 1000, set)
     spark.sql("update dwh.src.lake set v = v where id = 4")
     assert audit(loaded) == []
     spark.sql("update dwh.src.lake set v = 78 where id = 4")

@@ -15,6 +15,7 @@ from dwh_assets.engine import compact as compaction
 from dwh_assets.engine import exchange
 from dwh_assets.engine.jobs import Result
 from dwh_assets.engine.maintenance import maintain
+from dwh_assets.engine.sweep import sweep
 from dwh_assets.engine.verify import verify
 from dwh_assets.model.errors import ActRefused, ConfigError, DamagedData
 from dwh_assets.model.failpoints import FailpointError
@@ -260,6 +261,40 @@ def test_a_snapshot_is_kept_for_a_time_after_it_was_current_however_old_it_is(
     project.load(table)
     _maintain(project, table, "expire_snapshots")
     assert project.engine.catalog.load(table).snapshot_by_id(old) is not None, "a reader may have opened it just now"
+
+
+def test_a_table_that_changes_often_forgets_its_oldest_snapshots_however_young(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = _loaded(project, "busy")
+    project.module("m.after", table)
+    project.apply()
+    engine, read = project.engine, snapshot_of(project.engine.catalog, table)
+    project.tick()
+    claim = engine.claims.claim("m.after")
+    engine.claims.note_staging(claim, {}, {table: read})
+    for n in range(20, 36, 4):
+        project.append("src.busy", rows(n, n + 4))
+        project.load(table)
+
+    def snapshots() -> list[int]:
+        return [snapshot.snapshot_id for snapshot in engine.catalog.load(table).metadata.snapshots]
+
+    def swept(most: int) -> list[int]:
+        changed = {"snapshots_for": timedelta(days=7), "snapshots_most": most}
+        monkeypatch.setattr(engine, "settings", engine.settings.model_copy(update=changed))
+        sweep(engine, engine.lineage.active())
+        return snapshots()
+
+    before = snapshots()
+    assert swept(len(before)) == before, "there are no more than that"
+    assert swept(2) == [read, *before[-2:]], "an attempt reads it"
+    engine.claims.fail(claim, "a test", counts=False)
+    assert swept(1) == before[-1:]
+    project.append("src.busy", rows(36, 40))
+    project.load()
+    assert sorted(n for (n,) in project.rows("m.after", "id")) == list(range(40))
+    assert _findings(project, table, "m.after") == []
 
 
 def test_orphans_go_when_they_are_old_and_nothing_else_goes(project: Project) -> None:
