@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 
 from tests.chaos.test_chaos import SLEEPERS
 from tests.cli.conftest import project_on
+from tests.cli.test_running import wait_until
 
 NOWHERE = "sc://127.0.0.1:1"
 SERVERS = (
@@ -88,3 +91,29 @@ def test_a_fault_that_hits_nobody_is_refused_before_anything_is_started(tmp_path
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60)
     assert ended.returncode == 2, ended.stdout + ended.stderr
     assert "one of 0, 1, 2" in ended.stderr
+
+
+@pytest.mark.exhaustive
+@pytest.mark.timeout(600)
+def test_ctrl_c_ends_it_and_its_servers(run_folder: Path) -> None:
+    scratch = run_folder / "chaos"
+    scratch.mkdir()
+    scratch.chmod(0o755)
+    told = scratch / "told"
+    command = [sys.executable, "-m", "dwh_assets.cli", "chaos", "--rounds", "50"]
+    with told.open("w") as out:
+        process = subprocess.Popen(
+            command, env=os.environ | {"TMPDIR": str(scratch)}, cwd=scratch, stdout=out, stderr=subprocess.STDOUT
+        )
+    wait_until(lambda: "round 1/50" in told.read_text() or process.poll() is not None, "a round ends", 300)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(120) == 130, told.read_text()
+    assert "Traceback" not in told.read_text()
+    assert [line for line in map(_words, psutil.process_iter()) if str(scratch) in line] == []
+
+
+def _words(process: psutil.Process) -> str:
+    try:
+        return " ".join(process.cmdline())
+    except psutil.Error:
+        return ""

@@ -161,15 +161,18 @@ CHOICES: dict[tuple[str, ...], list[str]] = {
 }  # fmt: skip
 
 
+ARGUMENTS = {"key": "id=7", "code": "proceed"}
+
+
 def arguments(path: tuple[str, ...]) -> list[str]:
     wanted = [p for p in ALL[path].params if p.required or (p.name == "reason" and path[0] != "lineage")]
     given = "now.csv" if path == ("export",) else "now"
     options = [word for p in wanted if p.param_type_name == "option" for word in (p.opts[0], given)]
-    named = ["id=7" if p.name == "key" else "7" for p in wanted if p.param_type_name == "argument"]
+    named = [ARGUMENTS.get(p.name, "7") for p in wanted if p.param_type_name == "argument"]
     return [*path, *named, *CHOICES.get(path, ()), *options]
 
 
-SERVERLESS = {
+SERVERLESS = {  # or with servers of their own, or refused before they ask
     ("init",),
     ("doctor",),
     ("config", "show"),
@@ -178,6 +181,9 @@ SERVERLESS = {
     ("bench",),
     ("clean",),
     ("down",),
+    ("chaos",),
+    ("restore",),
+    ("test",),
 }
 INTERRUPTED = [path for path in ALL if path not in SERVERLESS]
 FEW = [("status",)]

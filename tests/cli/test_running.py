@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -34,12 +35,13 @@ def wait_until(done: Callable[[], bool], what: str, seconds: float = 180) -> Non
 
 
 @pytest.fixture
-def embedded(run_folder: Path, spark_server: SparkServer) -> Project:
+def embedded(run_folder: Path, spark_server: SparkServer) -> Iterator[Project]:
     """A project whose control store is its own embedded Postgres, in a folder that Postgres' user may enter."""
     folder = run_folder / "embedded"
     folder.mkdir()
     write_files(folder)
-    return Project(folder, environment(folder, DWH_SPARK_REMOTE=spark_server.start(), DWH_DEADLINE_SECONDS="10"))
+    yield Project(folder, environment(folder, DWH_SPARK_REMOTE=spark_server.start(), DWH_DEADLINE_SECONDS="10"))
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(
