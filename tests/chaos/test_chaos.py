@@ -30,6 +30,7 @@ def test_no_row_is_lost_or_doubled_whatever_the_seed_draws(scene: Scene) -> None
     assert all(result.blocks > 5 for result in ran.rounds)
 
 
+@pytest.mark.exhaustive
 def test_without_its_protections_a_warehouse_fails_and_the_schedule_is_shrunk(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -55,6 +56,7 @@ def engine(scene: Scene) -> Iterator[Engine]:
         yield engine
 
 
+@pytest.mark.exhaustive
 def test_rows_that_came_behind_a_block_that_a_dead_worker_left_are_loaded(scene: Scene, engine: Engine) -> None:
     Loop(engine).tick()  # plans the first block of the customers, and nobody loads it
     scene.feed(engine, LATER)
