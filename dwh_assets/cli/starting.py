@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,9 @@ from dwh_assets.engine.apply import Preview, apply
 from dwh_assets.engine.engine import Engine
 from dwh_assets.engine.presence import keeping_broker, needs_broker, start_broker
 from dwh_assets.model.module import Lineage
+
+logger = logging.getLogger(__name__)
+ARCHIVE_AFTER_SECONDS = 60.0
 
 
 @contextmanager
@@ -39,7 +43,7 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     _tell(engine, lineage, applied, brokers, fed)
     for text in applied.warnings:
         warn(text)
-    with keeping_broker(settings, stop) if brokers else nullcontext(), _feeding(feeder, stop):
+    with keeping_broker(settings, stop) if brokers else nullcontext(), _feeding(feeder, stop), _archiving(engine, stop):
         yield
 
 
@@ -55,6 +59,31 @@ def start_spark(engine: Engine, stop: threading.Event) -> None:
     engine.spark.start()
     if engine.settings.spark_remote is None and not stop.is_set():
         engine.spark.warm()
+
+
+@contextmanager
+def _archiving(engine: Engine, stop: threading.Event) -> Iterator[None]:
+    """When the first minute, in which people wait for tables, is over: Spark's next start shall take half the time."""
+
+    def archive() -> None:
+        if stop.wait(ARCHIVE_AFTER_SECONDS):
+            return
+        try:
+            made = engine.spark.archive_classes(stop)
+        except OSError as error:
+            logger.warning("Spark's classes could not be archived: %s", error)
+        else:
+            logger.info("Spark's classes %s", "are archived" if made else "were not archived; it starts without that")
+
+    thread = None if engine.settings.spark_remote else threading.Thread(target=archive, name="archive")
+    if thread is not None:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        if thread is not None:
+            thread.join()
 
 
 @contextmanager
