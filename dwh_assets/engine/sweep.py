@@ -26,7 +26,6 @@ def sweep(engine: Engine, lineage: Lineage, columns: bool = True) -> None:
     engine.batches.end_lost()
     engine.commands.end_lost()
     sweep_branches(engine, lineage)
-    shorten_long_histories(engine, lineage)
     with _going_on(engine, "late rows could not be looked for"):
         find_late_rows(engine, lineage)
     with _going_on(engine, "how late rows come could not be observed"):
@@ -52,18 +51,6 @@ def sweep_branches(engine: Engine, lineage: Lineage) -> list[str]:
     return dropped
 
 
-def shorten_long_histories(engine: Engine, lineage: Lineage) -> None:
-    """A table that changes every second has more snapshots by tonight than its commits can carry: they are not left to the
-    next maintenance. A tenth more is let be, so that it is not done at each sweep."""
-    for table in lineage.tables:
-        with _going_on(engine, f"table {table}: its history could not be shortened"):
-            if not engine.catalog.exists(table):
-                continue
-            if len(engine.catalog.load(table).metadata.snapshots) > 1.1 * engine.settings.snapshots_most:
-                gone, kept = shorten(engine, table)
-                logger.info("table %s: forgot its %d oldest snapshots, %d are kept", table, gone, kept)
-
-
 def shorten(engine: Engine, table: str, rehearsal: bool = False) -> tuple[int, int]:
     """Forget snapshots that nobody reads any more; how many went and how many stay."""
     before, most = engine.database.clock() - engine.settings.snapshots_for, engine.settings.snapshots_most
@@ -75,7 +62,16 @@ def _branches(engine: Engine, table: str) -> list[str]:
     with _going_on(engine, f"table {table} could not be looked at"):
         if engine.catalog.exists(table):
             found += live(engine.catalog, table)
+            _shorten_if_long(engine, table)
     return found
+
+
+def _shorten_if_long(engine: Engine, table: str) -> None:
+    """A table that changes every second has more snapshots by tonight than its commits can carry: they are not left to the
+    next maintenance. A tenth more is let be, so that it is not done at each sweep."""
+    if len(engine.catalog.load(table).metadata.snapshots) > 1.1 * engine.settings.snapshots_most:
+        gone, kept = shorten(engine, table)
+        logger.info("table %s: forgot its %d oldest snapshots, %d are kept", table, gone, kept)
 
 
 @contextmanager

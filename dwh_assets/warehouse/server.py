@@ -91,7 +91,7 @@ class SparkServer:
         archive = class_archive.archive_of(runtime, jars)
         if archive.exists():
             return True
-        words = [str(runtime), f"-Xmx{self._settings.spark_memory}", *self._options(), "-cp", java.class_path(jars)]
+        words = [str(runtime), "-Xmx1g", *self._options(), "-cp", java.class_path(jars)]
         submit = _submit(class_archive.MAIN, "local[1]", self._conf(0) | self._settings.spark_options)
         return class_archive.make(archive, words, submit, self._environment(), stop)
 

@@ -36,6 +36,7 @@ def test_a_broker_that_the_settings_name_is_used_and_none_is_started(tmp_path: P
     assert not (tmp_path / "kafka").exists()
 
 
+@pytest.mark.exhaustive
 def test_a_broker_that_dies_is_started_again_on_its_port_and_ended_with_the_others(tmp_path: Path):
     settings = load_settings(home=tmp_path)
     server = KafkaServer(settings)

@@ -168,6 +168,7 @@ def test_a_password_is_nowhere_to_be_found(project: Project, canaries: str, run_
     assert [str(file) for file in files if CANARY.encode() in file.read_bytes()] == []
 
 
+@pytest.mark.exhaustive
 def test_what_a_crashed_server_leaves_is_for_its_owner_alone_and_holds_no_password(
     canaries: str, run_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,6 +53,7 @@ def own_server(tmp_path: Path) -> Iterator[SparkServer]:
     server.stop()
 
 
+@pytest.mark.exhaustive
 def test_a_killed_server_is_spark_down_and_the_next_start_makes_a_new_one(own_server: SparkServer, tmp_path: Path) -> None:
     session = open_plain_session(own_server.start(timeout=240))
     assert session.range(3).count() == 3
