@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from importlib.metadata import version
 
 from dwh_assets.cli.opening import who
@@ -43,7 +44,8 @@ def start(engine: Engine, feed: bool | None, stop: threading.Event) -> Iterator[
     _tell(engine, lineage, applied, brokers, fed)
     for text in applied.warnings:
         warn(text)
-    with keeping_broker(settings, stop) if brokers else nullcontext(), _feeding(feeder, stop), _archiving(engine, stop):
+    works = {"archive": partial(_archive, engine)} | ({} if feeder is None else {"feed": feeder.run})
+    with keeping_broker(settings, stop) if brokers else nullcontext(), _beside(stop, works):
         yield
 
 
@@ -62,41 +64,29 @@ def start_spark(engine: Engine, stop: threading.Event) -> None:
 
 
 @contextmanager
-def _archiving(engine: Engine, stop: threading.Event) -> Iterator[None]:
+def _beside(stop: threading.Event, works: Mapping[str, Callable[[threading.Event], None]]) -> Iterator[None]:
+    """Threads that end when `stop` is set, as it is on leaving."""
+    threads = [threading.Thread(target=work, args=(stop,), name=name, daemon=True) for name, work in works.items()]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+
+
+def _archive(engine: Engine, stop: threading.Event) -> None:
     """When the first minute, in which people wait for tables, is over: Spark's next start shall take half the time."""
-
-    def archive() -> None:
-        if stop.wait(ARCHIVE_AFTER_SECONDS):
-            return
-        try:
-            made = engine.spark.archive_classes(stop)
-        except OSError as error:
-            logger.warning("Spark's classes could not be archived: %s", error)
-        else:
-            logger.info("Spark's classes %s", "are archived" if made else "were not archived; it starts without that")
-
-    thread = None if engine.settings.spark_remote else threading.Thread(target=archive, name="archive")
-    if thread is not None:
-        thread.start()
+    if engine.settings.spark_remote or stop.wait(ARCHIVE_AFTER_SECONDS):
+        return
     try:
-        yield
-    finally:
-        stop.set()
-        if thread is not None:
-            thread.join()
-
-
-@contextmanager
-def _feeding(feeder: Feed | None, stop: threading.Event) -> Iterator[None]:
-    thread = None if feeder is None else threading.Thread(target=feeder.run, args=(stop,), name="feed", daemon=True)
-    if thread is not None:
-        thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        if thread is not None:
-            thread.join()
+        made = engine.spark.archive_classes(stop)
+    except OSError as error:
+        logger.warning("Spark's classes could not be archived: %s", error)
+    else:
+        logger.info("Spark's classes %s", "are archived" if made else "were not archived; it starts without that")
 
 
 def _tell(engine: Engine, lineage: Lineage, applied: Preview, brokers: str | None, fed: bool) -> None:
