@@ -21,9 +21,10 @@ MAIN = "org.apache.spark.sql.hive.thriftserver.SparkSQLCLIDriver"  # carries out
 DEADLINE_SECONDS = 900.0
 KEPT = 3  # archives in the cache, which environments and versions share; each is 200 MB
 _PREFIX = "classes-"
-_STATEMENTS = """
+TABLE = "create table warm.a.t (id bigint, at timestamp, name string) using iceberg partitioned by (days(at))"
+_STATEMENTS = f"""
 create namespace warm.a;
-create table warm.a.t (id bigint, at timestamp, name string) using iceberg partitioned by (days(at));
+{TABLE};
 insert into warm.a.t select id, timestamp_seconds(id), cast(id as string) from range(100);
 insert into warm.a.t
   select t.id, max(t.at), max(r.name) from warm.a.t t join (select id, cast(id as string) as name from range(100)) r
@@ -39,16 +40,20 @@ def archive_of(java: Path, jars: Sequence[Path]) -> Path:
     return jars_folder() / f"{_PREFIX}{blake2b(found.encode(), digest_size=8).hexdigest()}.jsa"
 
 
-def conf(folder: Path) -> dict[str, str]:
-    """Of a Spark that loads what the server loads, with a catalog in plain files: the warehouse's own is not touched."""
+def plain_catalog(folder: Path) -> dict[str, str]:
+    """A catalog in plain files: the warehouse's own is not touched, and the same classes are loaded."""
+    name = "spark.sql.catalog.warm"
+    return {name: "org.apache.iceberg.spark.SparkCatalog", f"{name}.type": "hadoop", f"{name}.warehouse": str(folder)}
+
+
+def _conf(folder: Path) -> dict[str, str]:
+    """Of a Spark that loads what the server loads."""
     return {
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.port": "0",
         "spark.local.dir": str(folder),
         "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.catalog.warm": "org.apache.iceberg.spark.SparkCatalog",
-        "spark.sql.catalog.warm.type": "hadoop",
-        "spark.sql.catalog.warm.warehouse": str(folder / "warm"),
+        **plain_catalog(folder / "warm"),
     }
 
 
@@ -60,7 +65,7 @@ def make(archive: Path, java: Sequence[str], spark: Sequence[str], environment: 
         folder = Path(name)
         new, statements = folder / "new.jsa", folder / "statements.sql"
         statements.write_text(_STATEMENTS)
-        settings = [word for key, value in conf(folder).items() for word in ("--conf", f"{key}={value}")]
+        settings = [word for key, value in _conf(folder).items() for word in ("--conf", f"{key}={value}")]
         command = ["nice", "-n", "19", *java, f"-XX:ArchiveClassesAtExit={new}", *spark, *settings]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(

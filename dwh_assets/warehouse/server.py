@@ -163,11 +163,9 @@ def shared_environment(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _exercise(session: SparkSession, folder: str) -> None:
-    # A catalog in plain files: the warehouse's own is not touched, and the same classes are loaded.
-    session.conf.set("spark.sql.catalog.warm", "org.apache.iceberg.spark.SparkCatalog")
-    session.conf.set("spark.sql.catalog.warm.type", "hadoop")
-    session.conf.set("spark.sql.catalog.warm.warehouse", folder)
-    session.sql("create table warm.a.t (id bigint, at timestamp, name string) using iceberg partitioned by (days(at))")
+    for name, value in class_archive.plain_catalog(Path(folder)).items():
+        session.conf.set(name, value)
+    session.sql(class_archive.TABLE)
     rows = session.range(100).selectExpr("id", "timestamp_seconds(id) as at", "cast(id as string) as name")
     rows.writeTo("warm.a.t").append()
     read = session.table("warm.a.t").where("id > 10 and at > timestamp '1970-01-01'")
